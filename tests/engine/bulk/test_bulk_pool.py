@@ -8,6 +8,7 @@ import pytest
 
 from tests.engine.bulk.bulk_runs import PRICED, SOON, bulk_suite, executed, run_bulk, states
 from tests.engine.harness import Harness, judged
+from tests.servers.bulk_ledger import BulkFaults
 from tests.servers.fake_bulk import FakeBulk
 from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import FakeModel
@@ -42,6 +43,17 @@ async def test_under_a_cap_less_is_sent_at_once(harness: Harness) -> None:
     assert harness.counts(run).passed == 12
     assert len(server.ledger.consignments) > 1
     assert set(executed(server).values()) == {1}
+
+
+async def test_two_answers_to_a_request_were_paid_as_far_as_caps_are_about_it(
+    harness: Harness,
+) -> None:
+    faults = BulkFaults(contradict=[0])
+    async with FakeBulk(lambda _: 400 * "x", faults=faults) as server:
+        of = bulk_suite(server, 12, size=1, target=PRICED, run={"max_cost_usd": 0.006})
+        run = await run_bulk(harness, of)
+    assert harness.row(run).stopped_by == "max_cost_usd"
+    assert 0 < states(harness, run)["error"] < 6
 
 
 async def test_where_nothing_fits_under_a_cap_the_run_asks(harness: Harness) -> None:

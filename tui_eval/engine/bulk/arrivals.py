@@ -82,8 +82,11 @@ class Arrivals:
         if trial.line == TWO:
             return None  # an earlier reading has said so
         if any(line.digest != first for line in lines):
+            reply = self.access.priced(lines[0].reply)
+            if trial.line is None:  # else it was counted when that line was taken
+                self.spend_caps.paid(trial.work.col, reply)
             self.spend_caps.errored()
-            return partial(_contradicted, consignment.id, trial, self.access.priced(lines[0].reply))
+            return partial(_contradicted, consignment.id, trial, reply)
         if trial.line is not None:
             return None  # it was taken before, perhaps by an engine that was killed
         await asyncio.sleep(0)  # scoring holds the loop up, and others have calls in flight
