@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from textual import events
 from textual.app import App
+from textual.geometry import Region
 from textual.screen import Screen
 
 from tests.ui.playing import app_on, plain_run, run_screen, shown_on, until
@@ -80,3 +81,34 @@ async def test_of_a_burst_the_first_and_the_last_key_are_painted_at_once(
             app.post_message(events.Key("j", "j"))
         await until(pilot, lambda: screen.trial_list.table.cursor == 6)
         assert pressed == [0, 5]
+
+
+async def test_what_is_to_be_drawn_is_painted_with_a_part_of_the_screen(tmp_path: Path) -> None:
+    """What changes below a dialog is a part of it, and comes with what changes in the dialog."""
+    store = tmp_path / "s.sqlite3"
+    plain_run(store)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        await until(pilot, lambda: not screen._is_changed())
+        title = screen.head._title
+        title._set_dirty()
+        screen._dirty_widgets.add(title)
+        screen.refresh(Region(0, 5, 1, 1))
+        screen._on_timer_update()
+        assert not title._repaint_regions, "it is still to be drawn, and nothing wants it any more"
+
+
+async def test_what_is_to_be_drawn_is_painted_with_a_layout_before_it(tmp_path: Path) -> None:
+    """A layout in a batch of changes is painted after it: what came meanwhile, too."""
+    store = tmp_path / "s.sqlite3"
+    plain_run(store)
+    app = app_on(store, run="last")
+    async with shown_on(app) as pilot:
+        screen = await run_screen(pilot)
+        await until(pilot, lambda: not screen._is_changed())
+        title = screen.head._title
+        title._set_dirty()
+        screen._dirty_widgets.add(title)
+        screen._compositor_refresh()
+        assert not title._repaint_regions, "it is still to be drawn, and nothing wants it any more"

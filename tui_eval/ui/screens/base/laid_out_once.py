@@ -69,7 +69,15 @@ class LaidOutOnce(_OfScreen[T]):
         if size != self._compositor.size:
             super()._screen_resized(size)
 
+    def _on_timer_update(self) -> None:
+        if self.is_current and self._repaint_required:
+            # maybe for a part of it alone, where a screen below changed: Textual forgets the rest
+            self._compositor.update_widgets(self._dirty_widgets)
+        super()._on_timer_update()
+
     def _compositor_refresh(self) -> None:
+        # Textual takes all for painted then, also what came after the layout that this belongs to
+        self._compositor.update_widgets(self._dirty_widgets)
         super()._compositor_refresh()
         if self is not self.app.screen:
             # what covers it is told; Textual would tell it again with every message that comes
