@@ -263,3 +263,26 @@ async def test_all_is_asked_once_where_calls_are_prepared(harness: Harness) -> N
     assert (harness.counts(run).passed, harness.counts(run).attempts) == (200, 200)
     assert server.requests == 200
     assert server.in_flight_max <= SLOTS
+
+
+async def test_a_limit_that_falls_by_itself_leaves_nobody_asleep_who_is_needed(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers that had calls leave, for there are too many: one that had none goes on."""
+    made: list[Limiter] = []
+    init = Limiter.__init__
+
+    def begin(self: Limiter, *args: Any, **kwargs: Any) -> None:
+        init(self, *args, **kwargs)
+        made.append(self)
+
+    monkeypatch.setattr(Limiter, "__init__", begin)
+    async with FakeModel() as server:
+        server.hold()
+        described = suite(server.base_url, 12, run={"concurrency": SLOTS})
+        async with harness.working(described) as (run, _):
+            await until(lambda: server.in_flight == SLOTS)
+            [limiter] = made
+            limiter.concurrency = limiter._ramp = 1  # as after time-outs
+            server.let_go()
+    assert harness.counts(run).passed == 12

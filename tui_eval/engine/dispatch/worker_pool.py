@@ -105,6 +105,7 @@ class WorkerPool(ABC):
             yield
         finally:
             self._workers -= 1
+            self.tell()  # one that sleeps may have to do what this one would have done
 
     @property
     def _places(self) -> int:
