@@ -3,6 +3,7 @@ import io
 import os
 from contextlib import closing
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from tests.servers.fake_bulk import FakeBulk
 from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import FakeModel
 from tui_eval.engine.bulk import request_file
+from tui_eval.engine.bulk.bulk_pool import BulkPool
 from tui_eval.engine.control.submit import ask
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.session import Session
@@ -43,6 +45,31 @@ async def test_under_a_cap_less_is_sent_at_once(harness: Harness) -> None:
     assert harness.counts(run).passed == 12
     assert len(server.ledger.consignments) > 1
     assert set(executed(server).values()) == {1}
+
+
+@pytest.mark.parametrize("short_of_room", [False, True])
+async def test_while_caps_hold_something_back_one_is_under_way_at_a_time(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch, short_of_room: bool
+) -> None:
+    """Else what each answer makes room for leaves in a consignment of its own."""
+    beside: list[int] = []
+    follow, form = BulkPool._follow, BulkPool._form
+
+    def noted(self: BulkPool, *made: Any) -> None:
+        beside.append(len(self._followed))
+        follow(self, *made)
+
+    async def refused(self: BulkPool, api: Any) -> None:
+        self._spend_caps.refusals += short_of_room  # as another payer is told meanwhile
+        await form(self, api)
+
+    monkeypatch.setattr(BulkPool, "_follow", noted)
+    monkeypatch.setattr(BulkPool, "_form", refused)
+    async with FakeBulk(looks=3) as server:
+        run = await run_bulk(harness, bulk_suite(server, 20, size=5))
+    assert harness.counts(run).passed == 20
+    assert len(beside) == 4
+    assert any(beside) is not short_of_room
 
 
 async def test_two_answers_to_a_request_were_paid_as_far_as_caps_are_about_it(

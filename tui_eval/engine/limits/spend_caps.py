@@ -57,6 +57,8 @@ class SpendCaps:
         self._trials = 0
         self._in_flight = 0
         self._held = False
+        self.refusals = 0
+        """How often somebody was told that there is no room."""
         self.holds_targets = False
         """Whether targets wait until others have ended: no output comes to be graded meanwhile."""
 
@@ -135,7 +137,7 @@ class SpendCaps:
         """
         if self.fits(payer):
             return True
-        self._held = True
+        self._refused()
         if isinstance(payer, int):
             if not self.holds_targets:
                 self.holds_targets = True
@@ -148,7 +150,14 @@ class SpendCaps:
 
     def has_room(self, usd: float | None, tokens: int | None) -> bool:
         """Return whether what takes so much at most exceeds no cap; None: nobody knows."""
-        return self._money.fits_most(usd) and self._tokens.fits_most(tokens)
+        fits = self._money.fits_most(usd) and self._tokens.fits_most(tokens)
+        if not fits:
+            self._refused()
+        return fits
+
+    def _refused(self) -> None:
+        self._held = True
+        self.refusals += 1
 
     def may_consign(self, usd: float | None, tokens: int | None) -> bool:
         """Return whether what takes so much at most may be sent in bulk now; None: nobody knows.
@@ -157,7 +166,6 @@ class SpendCaps:
         """
         if self.has_room(usd, tokens):
             return True
-        self._held = True
         if not self._in_flight and not self._money.consigned:
             if not self._money.fits_most(usd):
                 most = "nobody knows how much" if usd is None else money(usd)
