@@ -28,8 +28,8 @@ async def test_debug_tells_each_retry_and_why(place: Place, beside: Beside) -> N
     assert f"its log is {next(place.folder.glob('logs/*.log'))}" in done.err
     assert len(re.findall(r"DEBUG journey: trial \d+, .*503: try 2/.*, again in", written)) == CASES
     assert "DEBUG patience: server_error: the endpoint asks for 0.000 s" in written
-    assert "INFO engine: run 1 taken by process" in written
-    assert "INFO engine: run 1 let go as done" in written
+    assert "INFO run_hold: run 1 taken by process" in written
+    assert "INFO run_hold: run 1 let go as done" in written
 
 
 JUDGED = """
@@ -80,7 +80,7 @@ async def test_the_usual_level_tells_what_became_of_the_run_alone(place: Place) 
     running = await place.start("run", place.suite(), "--detach")
     name = (await running.ended()).out.strip()
     await (await place.start("resume", name)).ended()
-    assert "INFO engine" in the_log(place)
+    assert "INFO run_hold" in the_log(place)
     assert "DEBUG" not in the_log(place)
 
 

@@ -55,7 +55,8 @@ async def test_what_was_told_survives_kills_and_is_not_asked_again(
             assert server.requests <= n + kills * IN_FLIGHT
             # written before it is sent: a kill in between leaves a record without a request
             assert counts.attempts <= server.requests <= counts.attempts + counts.lost
-            assert counts.lost <= kills * IN_FLIGHT
+            # beside those in flight some starts are written ahead, for half as many slots at most
+            assert counts.lost <= kills * (IN_FLIGHT + IN_FLIGHT // 2)
             for case, ends in attempts(harness, run).items():
                 assert ends["answered"] == 1
                 assert server.counts[f"q{case[1:]}"] <= 1 + ends.get("lost", 0)

@@ -23,6 +23,7 @@ from tui_eval.ui.run.head.target_table import target_lines
 from tui_eval.ui.run.monitor import RunMonitor
 from tui_eval.ui.run.snapshot import Snapshot, snapshot
 from tui_eval.ui.store_client import StoreClient
+from tui_eval.ui.theme.glyphs import UNICODE
 
 
 async def test_a_feed_tells_what_changed_and_no_more(store: Path) -> None:
@@ -163,7 +164,9 @@ def test_rates_of_open_columns_are_so_far_and_have_no_interval(store: Path) -> N
     head, line = target_lines(found, now, None, 3, 80)
     said = ["target", "pass", "95%", "n", "!"]
     assert words(head).split() == said, "none is ungraded, and no latency is known"
-    assert words(line).split() == ["one", "50.0%", "so", "far", "2", "1"]
+    name, rate, bar, *rest = words(line).split()
+    assert (name, rate, rest) == ("one", "50.0%", ["so", "far", "2", "1"])
+    assert bar.strip(UNICODE.bar + UNICODE.bar_rest) == ""
     assert state_words(found, time.time()) == ("interrupted", "error")
     (_, judged) = target_lines(found, replace(now, judged=True), None, 3, 80)
     assert "~50.0%" in words(judged)
