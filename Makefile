@@ -8,7 +8,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 UV     ?= uv
-PYTEST ?= -n 4 --dist worksteal
+PYTEST ?= -n 5 --dist worksteal
 ARGS   ?=
 
 # Byte code is written whatever the environment says: without, every worker that collects the tests and
