@@ -28,7 +28,7 @@ ELSEWHERE = {
     "import": "imports are made in the how-to pages about other tools: tests/test_guides.py",
     "init": "run to make the folder of the others",
     "merge": "followed in docs/how-to/split-a-run.md",
-    "trust remove": "needs a suite that was trusted: tests/cli/commands/test_trust.py",
+    "trust remove": "needs a suite that was trusted: tests/cli/commands/suites/test_trust.py",
     "workspace": "followed in docs/tutorials/evaluate-an-agent.md",
     "sweep suite.toml --json": "takes its time: followed in docs/how-to/how-hard-can-i-drive-it.md",
     "sweep suite.toml": "takes its time, likewise",

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.conftest import Beside, Command, Done, Place
 from tests.servers.fake_model import Call, FakeModel, Reply
-from tui_eval.cli.commands import engine
+from tui_eval.cli.commands.hidden import engine
 from tui_eval.cli.logs import SafeFormatter
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.providers.keys import keep_secret

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import Done, Place
 
-DATA = Path(__file__).parents[2] / "data" / "imports"
+DATA = Path(__file__).parents[3] / "data" / "imports"
 
 
 @pytest.mark.parametrize(

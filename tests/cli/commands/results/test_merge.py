@@ -12,7 +12,7 @@ import yaml
 from tests.cli.conftest import Command, Place
 from tui_eval.cli.main import run as run_command_line
 
-PAGE = next((Path(__file__).parents[3] / "docs").rglob("split-a-run.md"))
+PAGE = next((Path(__file__).parents[4] / "docs").rglob("split-a-run.md"))
 _HERE = 'tui-eval() { printf "%s\\0" "$@" >"$SAID"; touch "${@: -1}"; return 0; }\n'
 """What stands for the command in a recipe: it writes down its arguments, and makes a store."""
 

@@ -1,0 +1,1 @@
+"""Commands that no person types: the program starts itself with them."""

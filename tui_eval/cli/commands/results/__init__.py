@@ -1,0 +1,1 @@
+"""Commands on what the store has: shown, traced, exported, merged, deleted."""

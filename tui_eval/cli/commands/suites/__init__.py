@@ -1,0 +1,1 @@
+"""Commands on suites' files: written, imported, checked, trusted."""
