@@ -66,8 +66,8 @@ class BulkPool:
             store: Where facts go.
             spend_caps: Bound what consignments take.
             coordination: Told when nothing is left to do but wait.
-            to_score: Told that outputs in the store wait to be scored, or scored ones for grades
-                that are there.
+            to_score: Told that outputs in the store can be scored, or settled with grades that are
+                there.
             polling: How often a provider is asked.
         """
         self.queue = queue
@@ -298,8 +298,6 @@ class BulkPool:
         del self._followed[consignment]
         self.queue.rewind()
         self._held = False
-        if self.whose.kind == "judge":
-            self._to_score()
         self._tell()
 
     @contextmanager

@@ -15,6 +15,7 @@ from tui_eval.engine.bulk.sending import Sending
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.model.output import Failure, Output
 from tui_eval.providers.bulk.api import BulkError, BulkLine, BulkState, BulkStatus, StrayLine
+from tui_eval.store.read import consignment_queries
 from tui_eval.store.read.consignment_queries import ConsignmentRow
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import consignment_writes
@@ -53,11 +54,11 @@ class Following:
             row: The consignment.
             requests: What it holds, where it was formed just now; None: an earlier engine did.
         """
-        self._hold(row, await self.home.came(row))
+        self._hold(row, await self._came(row))
         try:
             if row.state == "forming":
                 row = await self.sending.sent(row, requests)
-                self._hold(row, await self.home.came(row))  # some may have been withdrawn
+                self._hold(row, await self._came(row))  # some may have been withdrawn
         finally:
             if requests is not None:
                 requests.close()
@@ -88,11 +89,13 @@ class Following:
             # one that failed was not begun as a rule: what it has no line for was never asked
             await (self.home.give_back(row) if failed else self.home.never_came(row))
 
-        def close(tx: Tx) -> None:
-            self.home.settle(row, tx)
+        def close(tx: Tx) -> bool:
+            to_score = self.home.settle(row, tx)
             consignment_writes.taken(tx, row.id, unknown)
+            return to_score
 
-        await self.sending.store.writer.write(close)
+        if await self.sending.store.writer.write(close):
+            self.host.to_score()
         self.spend_caps.settled(row.id)
         log.info("consignment %d of %s: %s, nothing is left", row.number, row.target, row.state)
         return True
@@ -146,14 +149,18 @@ class Following:
         """Return whether somebody waits for what has no line, or the provider has done more."""
         if row.done is not None and seen.came < row.done:
             return True
-        return await self.home.lacks(row)
+        reading = self.sending.store.reading
+        return await reading.call(consignment_queries.is_waited_for, row.id)
+
+    async def _came(self, row: ConsignmentRow) -> int:
+        return await self.sending.store.reading.call(consignment_queries.came, row.id)
 
     async def _take(self, row: ConsignmentRow) -> LineCounts | None:
         """Take all results there are; None: the engine leaves first."""
         pauses = Pauses(self.sending.polling)
         while True:
             assert row.provider_id is not None, "it was sent"
-            seen = LineCounts(await self.home.came(row))
+            seen = LineCounts(await self._came(row))
             try:
                 await self._take_lines(row, self.sending.api.results(row.provider_id), seen)
             except BulkError as error:
@@ -171,7 +178,7 @@ class Following:
         assert row.provider_id is not None, "it was sent"
         try:
             news = self.sending.api.news(row.provider_id)
-            await self._take_lines(row, news, LineCounts(await self.home.came(row)))
+            await self._take_lines(row, news, LineCounts(await self._came(row)))
         except BulkError as error:
             # all results are read once it has ended
             log.warning("results of %s broke off: %s", row.provider_id, error.failure.message)

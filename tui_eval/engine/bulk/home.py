@@ -42,19 +42,17 @@ class ConsignmentHome(Protocol):
             BulkError: there is no room for the requests on this machine.
         """
 
-    async def came(self, row: ConsignmentRow) -> int:
-        """Return for how many of its requests a line came, whoever read it."""
-
-    async def lacks(self, row: ConsignmentRow) -> bool:
-        """Return whether somebody waits for a request for which no line came."""
-
     async def take(
         self, row: ConsignmentRow, lines: Sequence[BulkLine | StrayLine], seen: LineCounts
     ) -> bool:
         """Write down what came of some lines; return whether outputs are left to be scored."""
 
-    def settle(self, row: ConsignmentRow, tx: Tx) -> None:
-        """Write down what is left to be written as a consignment is closed, with that."""
+    def settle(self, row: ConsignmentRow, tx: Tx) -> bool:
+        """Write down what is left to be written as a consignment is closed, with that.
+
+        Returns:
+            Whether outputs that waited for it can be scored from then on.
+        """
 
     async def never_came(self, row: ConsignmentRow) -> None:
         """Write down of all requests without a line that the results have none for them."""

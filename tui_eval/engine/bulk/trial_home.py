@@ -50,22 +50,15 @@ class TrialHome:
         """Return the requests of one that was perhaps never sent, see `Forming.again`."""
         return await self.forming.again(row, api)
 
-    async def came(self, row: ConsignmentRow) -> int:
-        """Return for how many of its requests a line came, whoever read it."""
-        return await self.store.reading.call(consignment_queries.came, row.id)
-
-    async def lacks(self, row: ConsignmentRow) -> bool:
-        """Return whether a trial waits for a request for which no line came."""
-        return await self.store.reading.call(consignment_queries.is_waited_for, row.id)
-
     async def take(
         self, row: ConsignmentRow, lines: Sequence[BulkLine | StrayLine], seen: LineCounts
     ) -> bool:
         """Write down what came of some lines; return whether outputs are left to be scored."""
         return await self.arrivals.take(row, lines, seen)
 
-    def settle(self, row: ConsignmentRow, tx: Tx) -> None:
-        """Write nothing: each trial was settled with its line."""
+    def settle(self, row: ConsignmentRow, tx: Tx) -> bool:
+        """Write nothing: each trial was settled with its line, and none waited for the others."""
+        return False
 
     async def never_came(self, row: ConsignmentRow) -> None:
         """Have asked again what the results have no line for."""

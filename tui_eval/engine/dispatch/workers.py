@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from typing import Protocol
 
+from tui_eval.engine.bulk.bulk_pool import BulkPool
 from tui_eval.engine.bulk.polling import BulkPolling
 from tui_eval.engine.departure import Departure
 from tui_eval.engine.dispatch.assembly import Assembly
@@ -134,6 +135,16 @@ class Workers:
         return [*self.pools.values(), *self.bulk_pools]
 
     @property
+    def _in_bulk(self) -> list[BulkPool]:
+        """All that ask in bulk, of targets and of judges."""
+        return [*self.bulk_pools, *self.bulk_judges.all]
+
+    @property
+    def _all_pools(self) -> list[Pool]:
+        """All that ask of their own: those of `_pools`, and the judges that are asked in bulk."""
+        return [*self.pools.values(), *self._in_bulk]
+
+    @property
     def idle(self) -> bool:
         """Whether nothing is left to do, as far as the store was read."""
         judges = all(pool.idle for pool in self.bulk_judges.all)
@@ -153,8 +164,7 @@ class Workers:
     def waits_for_bulk(self) -> bool:
         """Whether all that is left to do is to wait for providers that were asked in bulk."""
         idle = all(pool.idle for pool in self.pools.values()) and self.judging.only_in_bulk
-        in_bulk = [*self.bulk_pools, *self.bulk_judges.all]
-        waits = [pool.waits for pool in in_bulk if not pool.idle]
+        waits = [pool.waits for pool in self._in_bulk if not pool.idle]
         return idle and bool(waits) and all(waits)
 
     @property
@@ -176,8 +186,7 @@ class Workers:
     @property
     def busy(self) -> int:
         """Workers that have a trial, a batch or facts to write."""
-        pools: list[Pool] = [*self._pools, *self.bulk_judges.all]
-        return sum(pool.busy for pool in pools) + self.judging.busy
+        return sum(pool.busy for pool in self._all_pools) + self.judging.busy
 
     async def run(self) -> None:
         """Work until `end`."""
@@ -249,11 +258,9 @@ class Workers:
 
     def calls_have_room(self) -> None:
         """Have workers that caps held back look whether a call may begin now."""
-        for pool in self._pools:
+        for pool in self._all_pools:
             pool.tell()
         self.judging.tell()
-        for judges in self.bulk_judges.all:
-            judges.tell()
 
     def targets_held(self) -> None:
         """Caps hold targets' calls back: batches need not wait for their outputs."""
@@ -323,26 +330,25 @@ class Workers:
         """
         for flight in self._flights.values():
             flight.end()
-        for pool in [*self.bulk_pools, *self.bulk_judges.all]:
+        for pool in self._in_bulk:
             pool.drop_calls()
         self.judging.drop_calls()
         self._off_loop.end()
 
     async def cancel_bulk(self) -> None:
         """Have what providers were asked in bulk end there; what they have done is kept."""
-        await asyncio.gather(*(pool.cancel() for pool in [*self.bulk_pools, *self.bulk_judges.all]))
+        await asyncio.gather(*(pool.cancel() for pool in self._in_bulk))
 
     def give_up(self) -> list[int]:
         """Let go of everything that has no worker; give the trials that run in the store."""
         self.judging.give_up()
-        for pool in [*self.bulk_pools, *self.bulk_judges.all]:
+        for pool in self._in_bulk:
             pool.give_up()
         return [flight.work.trial for pool in self.pools.values() for flight in pool.give_up()]
 
     def end(self) -> None:
         """Let all workers leave."""
-        everybody: list[Pool] = [*self._pools, *self.bulk_judges.all]
-        for pool in everybody:
+        for pool in self._all_pools:
             pool.end()
         self.judging.end()
         self._ended.set()

@@ -16,6 +16,22 @@ from tui_eval.store.write.consignment_writes import WhoIsAsked
 NEVER_DONE: Final = ("expired", "cancelled", NO_LINE)
 """The kinds of failures of requests that the provider never did: they use up no retry."""
 
+NAMED: Final = "c.consignment = ?1 AND c.ordinal IN (SELECT value FROM json_each(?2))"
+"""Rows `c` (SQL) of a consignment by their ordinals, a list in JSON."""
+
+UNTOLD: Final = (
+    "c.consignment = ?1 AND c.ordinal > ?2 AND c.line IS NULL AND a.state = 'sent' "
+    "ORDER BY c.ordinal LIMIT ?3"
+)
+"""Rows `c` (SQL) of a consignment behind an ordinal for which no line came, with their calls `a`: a
+target's attempts, or a judge's calls."""
+
+GRADE_AWAITED: Final = (
+    "SELECT 1 FROM consigned_questions q JOIN trials t ON t.id = q.trial WHERE q.call = c.call "
+    "AND t.opening = q.opening AND t.state = 'scoring'"
+)
+"""A row (SQL) where a trial waits for an item of a judge's consigned call `c`."""
+
 _ROW: Final = (
     "SELECT k.id, k.target, k.number, k.endpoint, k.token, k.provider_id, k.state, k.requests, "
     "k.done, k.unknown, k.problem, k.most_usd, k.most_tokens, k.formed_at, k.sent_at, k.ends_by, "
@@ -243,7 +259,7 @@ def consigned(
     """
     return _consigned(
         db,
-        "c.consignment = ?1 AND c.ordinal IN (SELECT value FROM json_each(?2))",
+        NAMED,
         (consignment, json.dumps(list(ordinals))),
     )
 
@@ -261,29 +277,32 @@ def nothing_came_for(
     """
     return _consigned(
         db,
-        "c.consignment = ?1 AND c.ordinal > ?2 AND c.line IS NULL AND a.state = 'sent' "
-        "ORDER BY c.ordinal LIMIT ?3",
+        UNTOLD,
         (consignment, after, limit),
     )
 
 
 def is_waited_for(db: sqlite3.Connection, consignment: int) -> bool:
     """Return whether a trial waits for a request of a consignment for which no line came."""
-    return (
-        db.execute(
-            "SELECT 1 FROM consigned c JOIN attempts a ON a.id = c.attempt JOIN trials t "
-            "ON t.id = a.trial WHERE c.consignment = ? AND c.line IS NULL AND a.state = 'sent' "
-            "AND t.state = 'running' AND t.opening = c.opening LIMIT 1",
-            (consignment,),
-        ).fetchone()
-        is not None
+    of_target = (
+        "SELECT 1 FROM consigned c JOIN attempts a ON a.id = c.attempt JOIN trials t "
+        "ON t.id = a.trial WHERE c.consignment = ?1 AND c.line IS NULL AND a.state = 'sent' "
+        "AND t.state = 'running' AND t.opening = c.opening"
     )
+    of_judge = (
+        "SELECT 1 FROM consigned_calls c JOIN judge_calls a ON a.id = c.call "
+        "WHERE c.consignment = ?1 AND c.line IS NULL AND a.state = 'sent' "
+        f"AND EXISTS ({GRADE_AWAITED})"
+    )
+    row = db.execute(f"{of_target} UNION ALL {of_judge} LIMIT 1", (consignment,)).fetchone()
+    return row is not None
 
 
 def came(db: sqlite3.Connection, consignment: int) -> int:
     """Return for how many requests of a consignment a line came, whoever read it."""
+    told = "SELECT count(*) FROM {} WHERE consignment = ?1 AND line IS NOT NULL"
     row = db.execute(
-        "SELECT count(*) FROM consigned WHERE consignment = ? AND line IS NOT NULL", (consignment,)
+        f"SELECT ({told.format('consigned')}) + ({told.format('consigned_calls')})", (consignment,)
     ).fetchone()
     return int(row[0])
 

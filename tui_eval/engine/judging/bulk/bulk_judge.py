@@ -163,23 +163,15 @@ class BulkJudge:
         """Return the requests of one that was perhaps never sent, see `CallHome.again`."""
         return await self.calls.again(row, api)
 
-    async def came(self, row: ConsignmentRow) -> int:
-        """Return for how many of its calls a line came, whoever read it."""
-        return await self.calls.came(row)
-
-    async def lacks(self, row: ConsignmentRow) -> bool:
-        """Return whether somebody waits for a call for which no line came."""
-        return await self.calls.lacks(row)
-
     async def take(
         self, row: ConsignmentRow, lines: Sequence[BulkLine | StrayLine], seen: LineCounts
     ) -> bool:
         """Write down what some lines say, see `CallHome.take`."""
         return await self.calls.take(row, lines, seen)
 
-    def settle(self, row: ConsignmentRow, tx: Tx) -> None:
+    def settle(self, row: ConsignmentRow, tx: Tx) -> bool:
         """Keep answers that nobody waits for any more, see `CallHome.settle`."""
-        self.calls.settle(row, tx)
+        return self.calls.settle(row, tx)
 
     async def never_came(self, row: ConsignmentRow) -> None:
         """Write down of calls without a line that the results have none for them."""

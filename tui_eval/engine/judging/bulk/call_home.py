@@ -104,14 +104,6 @@ class CallHome:
             await self.store.writer.write(partial(_all, facts=unsent))
         return most
 
-    async def came(self, row: ConsignmentRow) -> int:
-        """Return for how many of its calls a line came, whoever read it."""
-        return await self.store.reading.call(reading.came, row.id)
-
-    async def lacks(self, row: ConsignmentRow) -> bool:
-        """Return whether somebody waits for a call for which no line came."""
-        return await self.store.reading.call(reading.is_waited_for, row.id)
-
     async def take(
         self, row: ConsignmentRow, lines: Sequence[BulkLine | StrayLine], seen: LineCounts
     ) -> bool:
@@ -163,9 +155,13 @@ class CallHome:
             _answered, call=call.call, line=line, reply=reply, made=made, problems=problems
         )
 
-    def settle(self, row: ConsignmentRow, tx: Tx) -> None:
-        """Keep, by their keys, answers that were paid and that nobody waits for any more."""
+    def settle(self, row: ConsignmentRow, tx: Tx) -> bool:
+        """Keep, by their keys, answers that were paid and that nobody waits for any more.
+
+        The trials that do wait find theirs in the store once the consignment is closed.
+        """
         consigned_calls.keep_unawaited(tx, row.id)
+        return True
 
     async def never_came(self, row: ConsignmentRow) -> None:
         """Write down of calls without a line that the results have none for them."""

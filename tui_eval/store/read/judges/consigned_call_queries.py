@@ -4,10 +4,10 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from tui_eval.model.json import JsonObject
-from tui_eval.store.read.consignment_queries import NEVER_DONE
+from tui_eval.store.read.consignment_queries import GRADE_AWAITED, NAMED, NEVER_DONE, UNTOLD
 from tui_eval.store.text import unpack_text
 from tui_eval.store.write.judges.consigned_calls import UNSENT
 
@@ -42,11 +42,7 @@ def calls(
     db: sqlite3.Connection, consignment: int, ordinals: Sequence[int]
 ) -> dict[int, ConsignedCall]:
     """Return calls of a consignment by their ordinals; those that it does not have are left out."""
-    return _calls(
-        db,
-        "w.consignment = ?1 AND w.ordinal IN (SELECT value FROM json_each(?2))",
-        (consignment, json.dumps(list(ordinals))),
-    )
+    return _calls(db, NAMED, (consignment, json.dumps(list(ordinals))))
 
 
 def nothing_came_for(
@@ -60,47 +56,15 @@ def nothing_came_for(
         after: An ordinal; -1: from the first on.
         limit: How many at most.
     """
-    return _calls(
-        db,
-        "w.consignment = ?1 AND w.ordinal > ?2 AND w.line IS NULL AND c.state = 'sent' "
-        "ORDER BY w.ordinal LIMIT ?3",
-        (consignment, after, limit),
-    )
-
-
-_WAITS: Final = (
-    "SELECT 1 FROM consigned_questions q JOIN trials t ON t.id = q.trial WHERE q.call = w.call "
-    "AND t.opening = q.opening AND t.state = 'scoring'"
-)
-"""A row (SQL) where a trial waits for an item of a call `w`."""
-
-
-def is_waited_for(db: sqlite3.Connection, consignment: int) -> bool:
-    """Return whether a trial waits for a call of a consignment for which no line came."""
-    row = db.execute(
-        "SELECT 1 FROM consigned_calls w JOIN judge_calls c ON c.id = w.call "
-        "WHERE w.consignment = ? AND w.line IS NULL AND c.state = 'sent' "
-        f"AND EXISTS ({_WAITS}) LIMIT 1",
-        (consignment,),
-    ).fetchone()
-    return row is not None
-
-
-def came(db: sqlite3.Connection, consignment: int) -> int:
-    """Return for how many calls of a consignment a line came, whoever read it."""
-    row = db.execute(
-        "SELECT count(*) FROM consigned_calls WHERE consignment = ? AND line IS NOT NULL",
-        (consignment,),
-    ).fetchone()
-    return int(row[0])
+    return _calls(db, UNTOLD, (consignment, after, limit))
 
 
 def _calls(
     db: sqlite3.Connection, where: str, values: tuple[object, ...]
 ) -> dict[int, ConsignedCall]:
     rows = db.execute(
-        f"SELECT w.ordinal, w.call, c.request, w.nonce, w.line, EXISTS ({_WAITS}) "
-        f"FROM consigned_calls w JOIN judge_calls c ON c.id = w.call WHERE {where}",
+        f"SELECT c.ordinal, c.call, a.request, c.nonce, c.line, EXISTS ({GRADE_AWAITED}) "
+        f"FROM consigned_calls c JOIN judge_calls a ON a.id = c.call WHERE {where}",
         values,
     ).fetchall()
     return {
