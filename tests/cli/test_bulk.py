@@ -9,7 +9,7 @@ from tests.cli.conftest import Beside, Place, document
 from tests.engine.judging.bulk.judged_runs import Grading
 from tests.servers.fake_bulk import FakeBulk, Refuse
 from tui_eval.engine.bulk import cancelling
-from tui_eval.targets import model_bulk
+from tui_eval.targets.model import model_bulk
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "bulk.md"
 

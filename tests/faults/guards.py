@@ -24,7 +24,8 @@ from tui_eval.reports.exports import formats, whole_file
 from tui_eval.store import lease, schema, writer
 from tui_eval.store.read.judges import judge_queries
 from tui_eval.store.write import run_writes, trial_writes
-from tui_eval.targets import disk_room, model
+from tui_eval.targets import disk_room
+from tui_eval.targets.model import model_target
 
 Patch = Callable[[Any, str, object], None]
 """Puts another value in the place of an attribute, as `setattr` does."""
@@ -143,12 +144,12 @@ def _nothing_is_fatal(patch: Patch) -> None:
 
 
 def _no_deadline(patch: Patch) -> None:
-    kept = model.ModelTarget.generate
+    kept = model_target.ModelTarget.generate
 
-    async def generate(self: model.ModelTarget, request: Any, attempt: Any) -> Any:
+    async def generate(self: model_target.ModelTarget, request: Any, attempt: Any) -> Any:
         return await kept(self, request, replace(attempt, timeout_s=3600))
 
-    patch(model.ModelTarget, "generate", generate)
+    patch(model_target.ModelTarget, "generate", generate)
 
 
 def _no_pause_for_all(patch: Patch) -> None:
@@ -317,24 +318,24 @@ class Countdown:
 
 
 def _before_send(patch: Patch, count: Countdown) -> None:
-    kept = model.ModelTarget.generate
+    kept = model_target.ModelTarget.generate
 
-    async def generate(self: model.ModelTarget, request: Any, attempt: Any) -> Any:
+    async def generate(self: model_target.ModelTarget, request: Any, attempt: Any) -> Any:
         count.tick()
         return await kept(self, request, attempt)
 
-    patch(model.ModelTarget, "generate", generate)
+    patch(model_target.ModelTarget, "generate", generate)
 
 
 def _after_reply(patch: Patch, count: Countdown) -> None:
-    kept = model.ModelTarget.generate
+    kept = model_target.ModelTarget.generate
 
-    async def generate(self: model.ModelTarget, request: Any, attempt: Any) -> Any:
+    async def generate(self: model_target.ModelTarget, request: Any, attempt: Any) -> Any:
         reply = await kept(self, request, attempt)
         count.tick()
         return reply
 
-    patch(model.ModelTarget, "generate", generate)
+    patch(model_target.ModelTarget, "generate", generate)
 
 
 def _before_commit(patch: Patch, count: Countdown) -> None:

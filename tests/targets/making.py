@@ -7,7 +7,7 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.suites.spec import Suite
 from tui_eval.targets import Target, build
-from tui_eval.targets.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_context import AttemptContext
 
 OPENAI = {"provider": "openai", "model": "gpt-5-mini"}
 COLUMN = Column(index=0, name="t", target="t", prompt=None)

@@ -34,7 +34,7 @@ from tui_eval.suites.templates.template import NestedTemplate, TemplateError
 from tui_eval.suites.trust.capabilities import data_paths, wanted_permissions
 from tui_eval.suites.trust.needs_trust import NeedsTrust
 from tui_eval.suites.trust.permissions import Permission
-from tui_eval.targets.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_context import AttemptContext
 from tui_eval.targets.base import Target
 from tui_eval.targets.build_context import BuildContext
 from tui_eval.ui.run.detail.rendered_request import as_curl, messages

@@ -30,7 +30,7 @@ from tui_eval.targets.command.program_target import CommandTarget
 from tui_eval.targets.judges.embedding_judge import EmbeddingJudge
 from tui_eval.targets.judges.model_judge import ModelJudge
 from tui_eval.targets.judges.simulated_judge import SimulatedJudge
-from tui_eval.targets.model import ModelTarget
+from tui_eval.targets.model.model_target import ModelTarget
 from tui_eval.targets.plugin_target import PluginTarget
 from tui_eval.targets.python_function.python_target import PythonTarget
 from tui_eval.targets.replay import ReplayTarget

@@ -20,8 +20,8 @@ from tui_eval.processes.workspace.source import WorkspaceSource
 from tui_eval.suites.spec import AskedSpec, CallRates, JudgeSpec, TargetSpec
 from tui_eval.suites.spec.programs import Limits
 from tui_eval.suites.templates.renderer import Renderer
-from tui_eval.targets.attempt_context import AttemptContext
-from tui_eval.targets.attempt_view import AttemptView
+from tui_eval.targets.attempt.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_view import AttemptView
 from tui_eval.targets.bulk_access import BulkAccess
 
 

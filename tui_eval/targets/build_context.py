@@ -13,7 +13,7 @@ from tui_eval.suites.spec import ModelEndpointSpec, Suite
 from tui_eval.suites.templates.renderer import Renderer
 from tui_eval.targets.command.trial_image import ImageStock
 from tui_eval.targets.conversation.simulated_user import SimulatedUser
-from tui_eval.targets.endpoint_connection import EndpointConnection
+from tui_eval.targets.model.endpoint_connection import EndpointConnection
 
 Connections: TypeAlias = dict[str, EndpointConnection]
 """Where a suite's targets and judges ask, by the name of the endpoint."""

@@ -6,7 +6,7 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.providers.answers import split_thinking
 from tui_eval.suites.spec import ReplayTargetSpec
-from tui_eval.targets.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_context import AttemptContext
 from tui_eval.targets.base import Target
 from tui_eval.targets.build_context import BuildContext, fixed
 

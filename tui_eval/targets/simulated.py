@@ -12,7 +12,7 @@ from tui_eval.model.output import Failure, Output
 from tui_eval.suites.spec import SimulatedTargetSpec
 from tui_eval.suites.templates.template import Template, TemplateError
 from tui_eval.targets import seeded_draws
-from tui_eval.targets.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_context import AttemptContext
 from tui_eval.targets.base import Target
 from tui_eval.targets.build_context import BuildContext, fixed
 from tui_eval.targets.conversation.call_log import Send

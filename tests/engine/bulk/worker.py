@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.engine.bulk.bulk_runs import SOON
 from tui_eval.engine.engine import Engine
-from tui_eval.targets import model_bulk
+from tui_eval.targets.model import model_bulk
 
 if __name__ == "__main__":
     model_bulk.SETTLE_S = 0.0

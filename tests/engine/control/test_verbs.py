@@ -17,7 +17,7 @@ from tui_eval.store.connection import open_writable
 from tui_eval.store.requests import Verb
 from tui_eval.store.write import run_writes
 from tui_eval.store.writer import transact
-from tui_eval.targets.model import ModelTarget
+from tui_eval.targets.model.model_target import ModelTarget
 
 
 async def test_cancelling_a_call_in_flight_closes_its_connection_and_touches_no_other(

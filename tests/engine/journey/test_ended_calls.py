@@ -24,7 +24,7 @@ from tui_eval.model.output import Failure, Output
 from tui_eval.model.score import Score
 from tui_eval.providers.patience import Patience
 from tui_eval.store.read.open_trials import OpenTrial
-from tui_eval.targets.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_context import AttemptContext
 
 
 class Silent:

@@ -18,7 +18,7 @@ from tui_eval.providers import keys
 from tui_eval.providers.app_endpoint import AppEndpoint, AppRequest
 from tui_eval.providers.http.event_streams import ServerSentEvents
 from tui_eval.targets import Target, build, notes
-from tui_eval.targets.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_context import AttemptContext
 from tui_eval.targets.base import NothingToSendError
 
 KEY = "sk-7f3a91c24e5d6b80"

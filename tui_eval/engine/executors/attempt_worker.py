@@ -39,7 +39,7 @@ from tui_eval.processes.workspace.removal import remove_folder
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.store.files import FileStore
 from tui_eval.targets import build
-from tui_eval.targets.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_context import AttemptContext
 from tui_eval.targets.base import Target
 from tui_eval.targets.conversation.call_log import HeldError
 

@@ -32,7 +32,7 @@ from tui_eval.engine.executors.returned_files import damage
 from tui_eval.model.output import Failure, Output
 from tui_eval.model.visible import visible_line
 from tui_eval.store.files import FileStore, Hold
-from tui_eval.targets.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_context import AttemptContext
 from tui_eval.targets.conversation.call_log import HeldError
 
 PAUSE_S: Final = 0.02

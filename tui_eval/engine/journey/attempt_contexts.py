@@ -10,7 +10,7 @@ from tui_eval.engine.journey.progress_writer import ProgressWriter
 from tui_eval.engine.journey.trial_in_flight import TrialInFlight
 from tui_eval.engine.limits.call_permit import CallPermit
 from tui_eval.store.location import attempt_folders, kept_files
-from tui_eval.targets.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_context import AttemptContext
 
 
 class AttemptContexts:

@@ -14,7 +14,7 @@ from tui_eval.model.output import Failure, Output
 from tui_eval.model.score import Score
 from tui_eval.providers.patience import Patience
 from tui_eval.scoring.check import Check
-from tui_eval.targets.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_context import AttemptContext
 
 ContextMaker: TypeAlias = Callable[[TrialInFlight, int, float, CallPermit], AttemptContext]
 """Gives a trial's attempt, by its id, what its target is told: with the seconds it has, and the

@@ -9,7 +9,7 @@ from tui_eval.engine.limits.call_permit import CallHistory
 from tui_eval.store.read.open_trials import OpenTrial
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import trial_writes
-from tui_eval.targets.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_context import AttemptContext
 
 
 class Phase(Enum):

@@ -25,7 +25,7 @@ from tui_eval.processes.supervisor import Processes
 from tui_eval.processes.workspace.removal import remove_folder
 from tui_eval.store.location import attempt_folders
 from tui_eval.store.write import attempt_writes
-from tui_eval.targets.attempt_context import PROGRAM
+from tui_eval.targets.attempt.attempt_context import PROGRAM
 from tui_eval.targets.command import printed
 
 log = logging.getLogger(__name__)

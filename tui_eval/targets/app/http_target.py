@@ -30,7 +30,7 @@ from tui_eval.targets.app.reply_mapping import (
     read_reply,
 )
 from tui_eval.targets.app.request_templates import RequestTemplates, outgoing
-from tui_eval.targets.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_context import AttemptContext
 from tui_eval.targets.base import NothingToSendError, Target
 from tui_eval.targets.build_context import BuildContext, fixed
 from tui_eval.targets.conversation.call_log import Send

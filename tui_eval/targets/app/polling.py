@@ -15,7 +15,7 @@ from tui_eval.suites import at_once
 from tui_eval.suites.spec.targets.http import RESPONSE, Polling
 from tui_eval.suites.templates.template import Template, TemplateError
 from tui_eval.suites.templates.url_template import UrlTemplate
-from tui_eval.targets.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_context import AttemptContext
 
 _FALSE: Final = frozenset(("", "false", "none", "0"))
 _READ_AT_ONCE: Final = 20_000

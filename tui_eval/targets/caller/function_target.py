@@ -8,7 +8,7 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.suites import given_functions
 from tui_eval.suites.spec import FunctionTargetSpec
-from tui_eval.targets.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_context import AttemptContext
 from tui_eval.targets.base import Target
 from tui_eval.targets.build_context import BuildContext, fixed
 from tui_eval.targets.caller.caller_connection import CallerConnection

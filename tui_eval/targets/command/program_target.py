@@ -40,8 +40,8 @@ from tui_eval.suites.spec import CommandTargetSpec
 from tui_eval.suites.templates.marks import is_template
 from tui_eval.suites.templates.template import TemplateError
 from tui_eval.suites.trust.capabilities import Folder
-from tui_eval.targets.attempt_context import AttemptContext
-from tui_eval.targets.attempt_view import AttemptView
+from tui_eval.targets.attempt.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_view import AttemptView
 from tui_eval.targets.base import NothingToSendError, Target
 from tui_eval.targets.build_context import BuildContext, fixed
 from tui_eval.targets.command import printed

@@ -14,7 +14,7 @@ from tui_eval.processes.workspace.removal import remove_entry, remove_folder
 from tui_eval.processes.workspace.tree_files import parent_of
 from tui_eval.processes.workspace.walk import WalkEntry, walk
 from tui_eval.providers import keys
-from tui_eval.targets.attempt_context import PROGRAM
+from tui_eval.targets.attempt.attempt_context import PROGRAM
 from tui_eval.targets.command.workspace_file import holds
 
 

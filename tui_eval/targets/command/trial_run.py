@@ -34,7 +34,7 @@ from tui_eval.processes.workspace.removal import remove_folder
 from tui_eval.processes.workspace.source import FolderSource, WorkspaceSource, make_workspace
 from tui_eval.store.files import FileStore
 from tui_eval.suites.spec import CommandTargetSpec
-from tui_eval.targets.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_context import AttemptContext
 from tui_eval.targets.command import printed
 from tui_eval.targets.command.collecting import EndedProgram, collect
 from tui_eval.targets.command.command_request import CommandRequest

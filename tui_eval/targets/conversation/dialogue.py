@@ -11,7 +11,7 @@ from tui_eval.model.finish import Ending
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Estimate, Failure, Output, Usage
 from tui_eval.model.visible import visible_line
-from tui_eval.targets.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_context import AttemptContext
 from tui_eval.targets.conversation.call_log import CallParty, DialogueCall, Send
 from tui_eval.targets.conversation.tool_answers import RequestedCall
 

@@ -20,7 +20,7 @@ from tui_eval.suites.spec import ModelTargetSpec
 from tui_eval.suites.spec.tool_answers import ANSWERS
 from tui_eval.suites.templates.renderer import OpeningMessages, Renderer
 from tui_eval.suites.templates.template import Template, TemplateError
-from tui_eval.targets.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_context import AttemptContext
 from tui_eval.targets.command.command_request import file_digests
 from tui_eval.targets.conversation.call_log import Send
 from tui_eval.targets.conversation.dialogue import AskTarget, Dialogue, DialogueParts

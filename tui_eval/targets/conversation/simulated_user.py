@@ -10,8 +10,8 @@ from tui_eval.model.output import Failure, Output
 from tui_eval.suites.spec.user import UserSpec
 from tui_eval.suites.templates.template import Names, Template
 from tui_eval.targets.base import Asked
-from tui_eval.targets.endpoint_connection import EndpointConnection
-from tui_eval.targets.model_caller import ModelCaller
+from tui_eval.targets.model.endpoint_connection import EndpointConnection
+from tui_eval.targets.model.model_caller import ModelCaller
 
 _ROLE: Final = (
     "You play the user in a conversation with an assistant; you are not the assistant. Write only "

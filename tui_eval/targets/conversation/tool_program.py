@@ -22,7 +22,7 @@ from tui_eval.processes.running import RunningProgram
 from tui_eval.processes.supervisor import Processes
 from tui_eval.processes.workspace.removal import remove_folder
 from tui_eval.providers import keys
-from tui_eval.targets.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_context import AttemptContext
 from tui_eval.targets.command import printed
 from tui_eval.targets.command.trial_folder import TrialFolder
 from tui_eval.targets.conversation.tool_answers import RequestedCall

@@ -3,7 +3,7 @@
 from tui_eval.suites.spec import EmbeddingSpec, ModelJudgeSpec
 from tui_eval.targets.base import Judge
 from tui_eval.targets.build_context import BuildContext, ceiling
-from tui_eval.targets.model_caller import ModelCaller
+from tui_eval.targets.model.model_caller import ModelCaller
 
 
 class EndpointJudge(ModelCaller, Judge):

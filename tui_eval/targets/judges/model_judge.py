@@ -10,9 +10,9 @@ from tui_eval.suites.spec import ModelJudgeSpec
 from tui_eval.suites.spec.bulk import BulkSpec
 from tui_eval.targets.build_context import BuildContext
 from tui_eval.targets.bulk_access import BulkAccess
-from tui_eval.targets.endpoint_connection import EndpointConnection
 from tui_eval.targets.judges.endpoint_judge import EndpointJudge
-from tui_eval.targets.model_bulk import ModelBulk
+from tui_eval.targets.model.endpoint_connection import EndpointConnection
+from tui_eval.targets.model.model_bulk import ModelBulk
 
 _FORM: Final = "grades"
 """What the form of the reply is called in requests."""

@@ -17,7 +17,7 @@ from tui_eval.processes.program import (
 )
 from tui_eval.processes.running import RunningProgram
 from tui_eval.processes.supervisor import Processes
-from tui_eval.targets.attempt_context import PROGRAM
+from tui_eval.targets.attempt.attempt_context import PROGRAM
 from tui_eval.targets.python_function.call_prints import CallPrints
 from tui_eval.targets.python_function.message_lines import LARGE, MessageLines, WorkerLostError
 

@@ -19,7 +19,7 @@ from tui_eval.processes.program import EndCause, ProgramLimits
 from tui_eval.providers import keys
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.suites.spec.targets.python import WorkerTargetSpec
-from tui_eval.targets.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_context import AttemptContext
 from tui_eval.targets.base import Target
 from tui_eval.targets.build_context import BuildContext, fixed
 from tui_eval.targets.python_function.function_pool import (

@@ -1,6 +1,6 @@
 import pytest
 
-from tui_eval.targets import model_bulk
+from tui_eval.targets.model import model_bulk
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from tui_eval.engine.engine import Engine
 from tui_eval.engine.launch.create_run import create
 from tui_eval.engine.settings import Settings
 from tui_eval.model.json import JsonObject
-from tui_eval.targets.attempt_view import AttemptView
+from tui_eval.targets.attempt.attempt_view import AttemptView
 from tui_eval.ui.run.detail.live_reader import TAIL, LiveReader
 
 WAITS = """

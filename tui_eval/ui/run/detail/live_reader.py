@@ -14,7 +14,7 @@ from tui_eval.store.read.trial_queries import WholeTrial
 from tui_eval.ui.run.detail.rendered_request import NothingToCopyError, target_of
 
 if TYPE_CHECKING:
-    from tui_eval.targets.attempt_view import AttemptView
+    from tui_eval.targets.attempt.attempt_view import AttemptView
 
 TAIL: Final = 64_000
 """Bytes of the end of each stream that are read at one look."""

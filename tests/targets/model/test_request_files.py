@@ -16,7 +16,7 @@ from tui_eval.model.json import Json
 from tui_eval.model.output import Failure
 from tui_eval.suites.data.dataset import cases
 from tui_eval.targets import Target, build
-from tui_eval.targets.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_context import AttemptContext
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels"
 URL = f"data:image/png;base64,{b64encode(PNG).decode()}"

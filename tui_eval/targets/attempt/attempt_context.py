@@ -11,7 +11,7 @@ from typing import Final, Self
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
-from tui_eval.targets.attempt_history import AttemptHistory
+from tui_eval.targets.attempt.attempt_history import AttemptHistory
 from tui_eval.targets.conversation.call_log import CallLog, UnrecordedCalls
 from tui_eval.targets.disk_room import DiskRoom
 

@@ -16,8 +16,8 @@ from tui_eval.providers.local_model.server import LocalServer
 from tui_eval.providers.presets import Address
 from tui_eval.suites.data.attachments import Attachments
 from tui_eval.suites.spec import ModelEndpointSpec
-from tui_eval.targets.form_probe import FormProbe
-from tui_eval.targets.request_files import with_files
+from tui_eval.targets.model.form_probe import FormProbe
+from tui_eval.targets.model.request_files import with_files
 
 _CHARACTERS = 4
 """Characters of a token, about."""

@@ -1,5 +1,5 @@
 from tui_eval.model.json import JsonObject
-from tui_eval.targets.responses_input import responses_input
+from tui_eval.targets.model.responses_input import responses_input
 
 CALL: JsonObject = {
     "id": "c1",

@@ -20,8 +20,8 @@ from tui_eval.suites.spec import BulkEndpointSpec
 from tui_eval.suites.spec.bulk import BulkDialect, BulkSpec, bulk_dialect
 from tui_eval.suites.spec.model_endpoint import Api
 from tui_eval.targets.bulk_access import BulkAccess, MostTaken, with_bulk_price
-from tui_eval.targets.endpoint_connection import EndpointConnection
-from tui_eval.targets.request_files import with_files
+from tui_eval.targets.model.endpoint_connection import EndpointConnection
+from tui_eval.targets.model.request_files import with_files
 
 SETTLE_S = 20.0
 """Seconds after which a provider lists a batch that it took: whoever looks for one waits so long

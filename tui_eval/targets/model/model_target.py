@@ -14,15 +14,15 @@ from tui_eval.suites.spec import ModelTargetSpec
 from tui_eval.suites.spec.tool_answers import sent_tool
 from tui_eval.suites.templates.renderer import OpeningMessages
 from tui_eval.suites.templates.template import TemplateError
-from tui_eval.targets.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_context import AttemptContext
 from tui_eval.targets.base import NothingToSendError, Target
 from tui_eval.targets.build_context import BuildContext, ceiling
 from tui_eval.targets.bulk_access import BulkAccess
 from tui_eval.targets.conversation.call_log import Send
 from tui_eval.targets.conversation.model_conversations import CONVERSATION, ModelConversations
-from tui_eval.targets.model_bulk import ModelBulk
-from tui_eval.targets.model_caller import ModelCaller
-from tui_eval.targets.request_files import has_files, with_body
+from tui_eval.targets.model.model_bulk import ModelBulk
+from tui_eval.targets.model.model_caller import ModelCaller
+from tui_eval.targets.model.request_files import has_files, with_body
 
 _CHAT: Final = "chat/completions"
 

@@ -7,8 +7,8 @@ from typing import Self
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.spec import ModelEndpointSpec
 from tui_eval.targets.base import Asked
-from tui_eval.targets.endpoint_connection import EndpointConnection
-from tui_eval.targets.responses_input import responses_input
+from tui_eval.targets.model.endpoint_connection import EndpointConnection
+from tui_eval.targets.model.responses_input import responses_input
 
 
 class ModelCaller(Asked):

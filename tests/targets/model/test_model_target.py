@@ -13,7 +13,7 @@ from tests.targets.making import COLUMN, OPENAI, answered, case, only, requested
 from tui_eval.model.output import Failure
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.targets import Target, build, problems
-from tui_eval.targets.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_context import AttemptContext
 
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
 

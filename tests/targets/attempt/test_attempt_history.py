@@ -3,8 +3,8 @@
 from tests.support import output
 from tui_eval.model.attempt_record import AttemptProgress, AttemptRecord, ProgramExit
 from tui_eval.model.output import Output
-from tui_eval.targets.attempt_context import AttemptContext
-from tui_eval.targets.attempt_history import AttemptHistory
+from tui_eval.targets.attempt.attempt_context import AttemptContext
+from tui_eval.targets.attempt.attempt_history import AttemptHistory
 
 
 def test_each_phase_has_its_beginning_and_each_sample_its_moment() -> None:
