@@ -57,9 +57,9 @@ from tui_eval.suites.spec import (
     TokenPrices,
     UserSpec,
 )
-from tui_eval.suites.spec.bulk import BulkSpec
+from tui_eval.suites.spec.asked.bulk import BulkSpec
+from tui_eval.suites.spec.asked.programs import Limits
 from tui_eval.suites.spec.judges.embedding_spec import EmbeddingPrices
-from tui_eval.suites.spec.programs import Limits
 from tui_eval.suites.spec.targets import TargetSpec
 from tui_eval.suites.spec.targets.command import Transcript
 from tui_eval.suites.spec.targets.http import AnswerUsage, HttpTargetSpec, Polling

@@ -27,7 +27,7 @@ from tui_eval.suites.loading.errors import FieldMistake, SuiteError
 from tui_eval.suites.loading.suite_file import load, look
 from tui_eval.suites.scorers import SCORERS
 from tui_eval.suites.spec import JUDGES, TARGETS, Suite, SuiteFile
-from tui_eval.suites.spec.asked import CallRates, KeyUse
+from tui_eval.suites.spec.asked.asked_spec import CallRates, KeyUse
 from tui_eval.suites.spec.table import Text
 from tui_eval.suites.spec.targets import TargetSpec
 from tui_eval.suites.templates.template import NestedTemplate, TemplateError

@@ -43,8 +43,7 @@ from tui_eval.resources import styles_dir
 from tui_eval.store import schema
 from tui_eval.store.read import run_queries
 from tui_eval.store.rows import RunRow
-from tui_eval.ui import dialogs, run_requests, screens
-from tui_eval.ui import store_client as desk_module
+from tui_eval.ui import dialogs, screens
 from tui_eval.ui.app import TuiEvalApp
 from tui_eval.ui.dialogs.confirm_dialog import ConfirmDialog
 from tui_eval.ui.dialogs.filter_menu import FilterMenu
@@ -57,6 +56,8 @@ from tui_eval.ui.screens.launch_screen import LaunchScreen
 from tui_eval.ui.screens.run_screen import RunScreen
 from tui_eval.ui.screens.runs_screen import RunsScreen
 from tui_eval.ui.screens.suites_screen import SuitesScreen
+from tui_eval.ui.store_access import run_requests
+from tui_eval.ui.store_access import store_client as desk_module
 from tui_eval.ui.widgets.form_controls import ChoiceField, FormButton, TickBox
 from tui_eval.ui.widgets.page import Page
 from tui_eval.ui.widgets.rows import Rows

@@ -19,8 +19,8 @@ from tui_eval.engine.launch import create_run
 from tui_eval.engine.settings import Settings
 from tui_eval.model.executor_choice import ExecutorChoice, NamedExecutor
 from tui_eval.model.run_part import RunPart
-from tui_eval.reports.comparison.base_choice import BaseRefusedError
-from tui_eval.reports.comparison.launch_check import (
+from tui_eval.reports.comparison.baseline.base_choice import BaseRefusedError
+from tui_eval.reports.comparison.baseline.launch_check import (
     LaunchCheck,
     LaunchRefusedError,
     checked_launch,

@@ -9,7 +9,7 @@ from tui_eval.cli.named.runs import readable
 from tui_eval.cli.named.sides import pairs_of_names, side_named
 from tui_eval.engine.preflight.import_comparison import recorded_results
 from tui_eval.reports import jsontext
-from tui_eval.reports.comparison.baseline_file import BaselineFileError
+from tui_eval.reports.comparison.baseline.baseline_file import BaselineFileError
 from tui_eval.reports.comparison.comparison import ComparisonChoice, compare
 from tui_eval.reports.comparison.comparison_document import comparison_document
 from tui_eval.reports.comparison.imported_side import ImportedSide

@@ -83,7 +83,7 @@ def live_results(db: sqlite3.Connection, run_id: int, one_each: bool | None = No
 
 def _gate(db: sqlite3.Connection, run_id: int, total: Counts, asked: JsonObject) -> LiveGate | None:
     # imported late: the suite's format is slow to load, and the first picture needs none of it
-    from tui_eval.reports.comparison.baseline_gate import GateWord
+    from tui_eval.reports.comparison.baseline.baseline_gate import GateWord
     from tui_eval.reports.gates.gate_standing import gate_so_far
 
     settled = run_queries.run(db, run_id).staged and total.settled == total.total

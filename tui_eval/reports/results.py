@@ -19,8 +19,8 @@ from tui_eval.reports.column_results import (
     counts_of_sweep,
     of_sweep,
 )
-from tui_eval.reports.comparison.base import BaseComparison, base_comparison
-from tui_eval.reports.comparison.baseline_gate import (
+from tui_eval.reports.comparison.baseline.base import BaseComparison, base_comparison
+from tui_eval.reports.comparison.baseline.baseline_gate import (
     ColumnAgainstBaseline,
     GateWord,
 )

@@ -18,7 +18,7 @@ from tui_eval.model.output import Failure, Output
 from tui_eval.processes.program import Sandbox
 from tui_eval.processes.workspace.source import WorkspaceSource
 from tui_eval.suites.spec import AskedSpec, CallRates, JudgeSpec, TargetSpec
-from tui_eval.suites.spec.programs import Limits
+from tui_eval.suites.spec.asked.programs import Limits
 from tui_eval.suites.templates.renderer import Renderer
 from tui_eval.targets.attempt.attempt_context import AttemptContext
 from tui_eval.targets.attempt.attempt_view import AttemptView

@@ -25,7 +25,6 @@ from tui_eval.model.visible import visible
 from tui_eval.resources import styles_dir
 from tui_eval.store.errors import StoreError, UnknownRunError
 from tui_eval.suites.config.app_state import AppState, state_file
-from tui_eval.ui.apply_config import ConfigApplier
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.keys.acting import say
 from tui_eval.ui.keys.global_keys import EVERYWHERE
@@ -36,7 +35,8 @@ from tui_eval.ui.lean_app import LeanApp
 from tui_eval.ui.navigation import LaunchSuite, OpenRun
 from tui_eval.ui.screens.base.base_screen import BaseScreen
 from tui_eval.ui.screens.base.laid_out_once import LaidOutOnce
-from tui_eval.ui.store_client import StoreClient
+from tui_eval.ui.settings.apply_config import ConfigApplier
+from tui_eval.ui.store_access.store_client import StoreClient
 from tui_eval.ui.theme.frames import PlainFrames
 from tui_eval.ui.theme.glyphs import ASCII, glyphs_for
 from tui_eval.ui.theme.stylesheet import ParsedOnce
@@ -259,7 +259,7 @@ class TuiEvalApp(LeanApp):
         from tui_eval.store.requests import Verb
         from tui_eval.ui.dialogs.quit_menu import QuitMenu
         from tui_eval.ui.exit_message import farewell
-        from tui_eval.ui.run_requests import ask_all
+        from tui_eval.ui.store_access.run_requests import ask_all
 
         if any(isinstance(screen, QuitMenu) for screen in self.screen_stack):
             return

@@ -10,8 +10,8 @@ from textual.signal import Signal
 from tui_eval.suites.config.app_state import AppState
 from tui_eval.ui.keys.key_queue import KeyHold
 from tui_eval.ui.keys.restrictions import UNRESTRICTED, Restrictions
-from tui_eval.ui.rate_book import RateBook
-from tui_eval.ui.store_client import StoreClient
+from tui_eval.ui.store_access.rate_book import RateBook
+from tui_eval.ui.store_access.store_client import StoreClient
 from tui_eval.ui.theme.glyphs import Glyphs
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from tui_eval.model.case import Case
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.score import Grade, Score
 from tui_eval.model.states import RunState
-from tui_eval.reports.comparison.baseline_file import BaselineFile, baseline_lines
+from tui_eval.reports.comparison.baseline.baseline_file import BaselineFile, baseline_lines
 from tui_eval.reports.comparison.comparison import (
     ComparisonChoice,
     RunComparison,

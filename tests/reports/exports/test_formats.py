@@ -32,7 +32,7 @@ from tests.support import reading
 from tui_eval.model.case import Case
 from tui_eval.model.score import Grade
 from tui_eval.model.visible import visible
-from tui_eval.reports.comparison.base import base_of
+from tui_eval.reports.comparison.baseline.base import base_of
 from tui_eval.reports.comparison.side import RunSide
 from tui_eval.reports.exports.export_choice import ExportChoice
 from tui_eval.reports.exports.foreign_text import markup_text

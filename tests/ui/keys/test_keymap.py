@@ -19,7 +19,7 @@ from tui_eval.suites.config import configuration
 from tui_eval.suites.config.config_writing import change
 from tui_eval.ui.keys.keyboard import keyboard
 from tui_eval.ui.keys.keymap import checked, key_named
-from tui_eval.ui.preferences import preferences
+from tui_eval.ui.settings.preferences import preferences
 from tui_eval.ui.widgets.keyline import KeyLine
 
 

@@ -11,7 +11,7 @@ from tui_eval.ui.keys.available_actions import area_of
 from tui_eval.ui.keys.keyboard import keyboard
 from tui_eval.ui.keys.restrictions import CHANGES, NEEDS_TERMINAL, Restrictions
 from tui_eval.ui.navigation import LaunchSuite
-from tui_eval.ui.store_client import StoreClient
+from tui_eval.ui.store_access.store_client import StoreClient
 
 READ_ONLY = Restrictions(read_only=True, in_browser=True)
 BROWSER = Restrictions(in_browser=True)

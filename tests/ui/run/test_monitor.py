@@ -22,7 +22,7 @@ from tui_eval.ui.run.head.run_head import state_words
 from tui_eval.ui.run.head.target_table import target_lines
 from tui_eval.ui.run.monitor import RunMonitor
 from tui_eval.ui.run.snapshot import Snapshot, snapshot
-from tui_eval.ui.store_client import StoreClient
+from tui_eval.ui.store_access.store_client import StoreClient
 from tui_eval.ui.theme.glyphs import UNICODE
 
 

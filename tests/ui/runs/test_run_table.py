@@ -2,8 +2,8 @@
 
 import pytest
 
-from tui_eval.ui.rate_book import ColumnRates
 from tui_eval.ui.runs.run_table import small_bars
+from tui_eval.ui.store_access.rate_book import ColumnRates
 from tui_eval.ui.theme.glyphs import UNICODE
 
 

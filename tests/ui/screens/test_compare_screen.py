@@ -17,7 +17,7 @@ from tests.ui.playing import app_on, assert_clean, run_screen, shown_on, text, u
 from tui_eval.cli.main import run as run_command_line
 from tui_eval.model.case import Case
 from tui_eval.model.states import RunState
-from tui_eval.reports.comparison.baseline_file import baseline_lines
+from tui_eval.reports.comparison.baseline.baseline_file import baseline_lines
 from tui_eval.reports.comparison.side import RunSide
 from tui_eval.store.read import run_queries
 from tui_eval.store.tx import Tx

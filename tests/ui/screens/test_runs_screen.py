@@ -35,13 +35,13 @@ from tui_eval.store import lease
 from tui_eval.ui.app import TuiEvalApp
 from tui_eval.ui.dialogs.confirm_dialog import ConfirmDialog
 from tui_eval.ui.dialogs.name_dialog import NameDialog
-from tui_eval.ui.rate_book import RateBook
 from tui_eval.ui.runs.exporting import UnusableNameError, files
 from tui_eval.ui.runs.run_list import listed
 from tui_eval.ui.runs.run_preview import first_failures
 from tui_eval.ui.runs.run_table import cost
 from tui_eval.ui.screens import runs_screen as screen_module
 from tui_eval.ui.screens.runs_screen import RunsScreen
+from tui_eval.ui.store_access.rate_book import RateBook
 
 __all__ = ["site"]
 

@@ -158,7 +158,7 @@ def _configuration() -> "JsonObject":
     from tui_eval.suites.loading.errors import SuiteError
     from tui_eval.suites.trust.trust_store import TrustStore
     from tui_eval.ui.keys.keyboard import keyboard
-    from tui_eval.ui.preferences import preferences
+    from tui_eval.ui.settings.preferences import preferences
 
     read = configuration.read()
     looks = preferences(read, AppState(state_file()).get("theme"), keyboard)

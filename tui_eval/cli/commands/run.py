@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from tui_eval.cli.running.suite_sequence import CheckedSuite
     from tui_eval.engine.settings import Settings
-    from tui_eval.reports.comparison.launch_check import LaunchCheck
+    from tui_eval.reports.comparison.baseline.launch_check import LaunchCheck
     from tui_eval.suites.spec import Suite
 
 
@@ -313,8 +313,8 @@ def _look_before(
         CommandError: with all that is missing or was chosen and is not there.
     """
     from tui_eval.cli.named.runs import readable_if_there
-    from tui_eval.reports.comparison.base_choice import BaseRefusedError
-    from tui_eval.reports.comparison.launch_check import LaunchRefusedError, checked_launch
+    from tui_eval.reports.comparison.baseline.base_choice import BaseRefusedError
+    from tui_eval.reports.comparison.baseline.launch_check import LaunchRefusedError, checked_launch
 
     try:
         with readable_if_there(store) as db:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tui_eval.cli.errors import CommandError
 from tui_eval.cli.named.suggest import refuse_unknown
-from tui_eval.reports.comparison.baseline_file import BaselineFile
+from tui_eval.reports.comparison.baseline.baseline_file import BaselineFile
 from tui_eval.reports.comparison.side import RunSide, Side
 from tui_eval.store.read import run_queries
 

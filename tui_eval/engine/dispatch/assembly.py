@@ -50,7 +50,7 @@ from tui_eval.store.read.open_trials import ByRetried
 from tui_eval.store.write import run_writes
 from tui_eval.store.write.judges.measured_judges import JudgedTrial
 from tui_eval.suites.judge_choice import asked_judges
-from tui_eval.suites.spec.programs import Limits
+from tui_eval.suites.spec.asked.programs import Limits
 from tui_eval.targets.base import Target
 from tui_eval.targets.build_context import Concurrency, fixed
 

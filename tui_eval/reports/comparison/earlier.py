@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Collection
 
-from tui_eval.reports.comparison import base
+from tui_eval.reports.comparison.baseline import base
 from tui_eval.reports.comparison.case_values import teach
 from tui_eval.store.read import run_queries
 from tui_eval.store.rows import RunRow

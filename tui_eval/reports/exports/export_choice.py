@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tui_eval.reports.comparison.base import RunBase
+from tui_eval.reports.comparison.baseline.base import RunBase
 from tui_eval.store.read import report_queries, run_queries
 from tui_eval.store.read.report_queries import TrialLine
 from tui_eval.store.rows import ColumnRow, RunRow

@@ -5,7 +5,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from tui_eval.reports.column_results import ColumnResults
-from tui_eval.reports.comparison.base import BaseComparison, base_comparison
+from tui_eval.reports.comparison.baseline.base import BaseComparison, base_comparison
 from tui_eval.reports.comparison.comparison import (
     ComparedRows,
     ComparisonChoice,

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 
 from tui_eval.format import estimated_usd
 from tui_eval.reports.column_results import ColumnResults, column_results
-from tui_eval.reports.comparison.base import BaseComparison, base_comparison
-from tui_eval.reports.comparison.baseline_gate import ColumnAgainstBaseline, against_baseline
+from tui_eval.reports.comparison.baseline.base import BaseComparison, base_comparison
+from tui_eval.reports.comparison.baseline.baseline_gate import (
+    ColumnAgainstBaseline,
+    against_baseline,
+)
 from tui_eval.reports.gates import gate
 from tui_eval.reports.gates.gate import GateMeasures, Missed, TargetMeasures
 from tui_eval.reports.rates.run_rates import Rates

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tui_eval.format import many, number, percent, points, points_interval
 from tui_eval.model.visible import visible_line
-from tui_eval.reports.comparison.base import BaseComparison
+from tui_eval.reports.comparison.baseline.base import BaseComparison
 from tui_eval.reports.comparison.comparison import ComparedRows, ComparisonRow
 from tui_eval.reports.results import Results
 from tui_eval.reports.terminal.comparison_text import not_compared, scorer_notes

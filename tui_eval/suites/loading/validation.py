@@ -14,7 +14,7 @@ from tui_eval.suites.loading.toml_lines import Path
 from tui_eval.suites.scorers import AS_WRITTEN, SCORERS, ScorerSpec
 from tui_eval.suites.scorers.setting_error import SettingError
 from tui_eval.suites.spec import JUDGES, RUBRIC_JUDGES, TARGETS, SuiteFile, UserSpec
-from tui_eval.suites.spec.asked import MODEL_PARAMS
+from tui_eval.suites.spec.asked.asked_spec import MODEL_PARAMS
 
 _UNIONS: Final[Mapping[str, Callable[[], tuple[str, ...]]]] = {
     "targets": lambda: TARGETS.names,

@@ -1,7 +1,8 @@
 """What a suite says, as frozen values: one module for each noun."""
 
-from tui_eval.suites.spec.asked import AskedSpec, CallRates
-from tui_eval.suites.spec.bulk_endpoint import BulkEndpointSpec
+from tui_eval.suites.spec.asked.asked_spec import AskedSpec, CallRates
+from tui_eval.suites.spec.asked.bulk_endpoint import BulkEndpointSpec
+from tui_eval.suites.spec.asked.model_endpoint import ModelEndpointSpec, TokenPrices
 from tui_eval.suites.spec.dataset_table import Dataset
 from tui_eval.suites.spec.gate import BaselineGate, Gate, ScorerThresholds, Thresholds
 from tui_eval.suites.spec.judges import (
@@ -14,7 +15,6 @@ from tui_eval.suites.spec.judges import (
 )
 from tui_eval.suites.spec.judges.judge_spec import UNNAMED
 from tui_eval.suites.spec.judges.simulated_judge_spec import JUDGE_FAULTS
-from tui_eval.suites.spec.model_endpoint import ModelEndpointSpec, TokenPrices
 from tui_eval.suites.spec.prompts import Examples, Message, Prompt
 from tui_eval.suites.spec.recording import RecordingColumns
 from tui_eval.suites.spec.run import RunSettings

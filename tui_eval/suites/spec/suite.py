@@ -5,11 +5,11 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, JsonValue, StrictStr
 
 from tui_eval.suites.scorers import PartsGiven, ScorerSpec
-from tui_eval.suites.spec.asked import AskedSpec
+from tui_eval.suites.spec.asked.asked_spec import AskedSpec
+from tui_eval.suites.spec.asked.kinds import DEFAULT_KIND
 from tui_eval.suites.spec.dataset_table import Dataset
 from tui_eval.suites.spec.gate import Gate
 from tui_eval.suites.spec.judges import AnyJudge, EmbeddingSpec, RubricJudge
-from tui_eval.suites.spec.kinds import DEFAULT_KIND
 from tui_eval.suites.spec.prompts import Prompt, has_turns
 from tui_eval.suites.spec.recording import RecordingColumns
 from tui_eval.suites.spec.run import RunSettings

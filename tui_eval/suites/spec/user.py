@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import StrictStr
 
-from tui_eval.suites.spec.model_endpoint import OWN_PARAMS, ModelEndpointSpec
+from tui_eval.suites.spec.asked.model_endpoint import OWN_PARAMS, ModelEndpointSpec
 from tui_eval.suites.spec.run import Concurrency
 from tui_eval.suites.spec.table import Positive, Text, Whole
 

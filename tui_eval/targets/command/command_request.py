@@ -22,7 +22,7 @@ from tui_eval.suites.at_once import NotAtOnceError
 from tui_eval.suites.program_fields import CONTAINERS, is_there, own_files
 from tui_eval.suites.spec import CommandTargetSpec
 from tui_eval.suites.spec.agents import AGENTS
-from tui_eval.suites.spec.programs import is_dockerfile
+from tui_eval.suites.spec.asked.programs import is_dockerfile
 from tui_eval.suites.templates.marks import is_template
 from tui_eval.suites.templates.renderer import Renderer
 from tui_eval.suites.templates.template import Names, Template, TemplateError

@@ -4,7 +4,7 @@ import os
 from typing import Final
 
 from tui_eval.suites.spec import CommandTargetSpec
-from tui_eval.suites.spec.programs import Limits
+from tui_eval.suites.spec.asked.programs import Limits
 from tui_eval.targets.command.trial_folder import TrialFolder
 from tui_eval.targets.command.workspace_file import content
 from tui_eval.targets.transcripts import Reader, reader_of

@@ -19,7 +19,7 @@ from tui_eval.processes.supervisor import Processes
 from tui_eval.processes.workspace.bounds import WorkspaceError
 from tui_eval.processes.workspace.removal import remove_folder
 from tui_eval.processes.workspace.source import FolderSource, make_workspace, source_digest
-from tui_eval.suites.spec.programs import DOCKERFILE
+from tui_eval.suites.spec.asked.programs import DOCKERFILE
 from tui_eval.targets.command import printed
 
 _BUILT: Final = "localhost/tui-eval"

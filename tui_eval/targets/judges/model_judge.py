@@ -7,7 +7,7 @@ from typing import Final
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.suites.spec import ModelJudgeSpec
-from tui_eval.suites.spec.bulk import BulkSpec
+from tui_eval.suites.spec.asked.bulk import BulkSpec
 from tui_eval.targets.build_context import BuildContext
 from tui_eval.targets.bulk_access import BulkAccess
 from tui_eval.targets.judges.endpoint_judge import EndpointJudge

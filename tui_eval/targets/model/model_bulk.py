@@ -17,8 +17,8 @@ from tui_eval.providers.errors import UnavailableError
 from tui_eval.providers.prices import FREE
 from tui_eval.suites.data.attachments import Attachments
 from tui_eval.suites.spec import BulkEndpointSpec
-from tui_eval.suites.spec.bulk import BulkDialect, BulkSpec, bulk_dialect
-from tui_eval.suites.spec.model_endpoint import Api
+from tui_eval.suites.spec.asked.bulk import BulkDialect, BulkSpec, bulk_dialect
+from tui_eval.suites.spec.asked.model_endpoint import Api
 from tui_eval.targets.bulk_access import BulkAccess, MostTaken, with_bulk_price
 from tui_eval.targets.model.endpoint_connection import EndpointConnection
 from tui_eval.targets.model.request_files import with_files

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from tui_eval.format import age, rates
 from tui_eval.model.home import from_home
-from tui_eval.reports.comparison.base import run_base
+from tui_eval.reports.comparison.baseline.base import run_base
 from tui_eval.store.read import run_queries
 from tui_eval.store.rows import RunRow
 from tui_eval.ui.compare.comparison_reading import ComparedSides, side_columns

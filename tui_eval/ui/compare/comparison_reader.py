@@ -11,7 +11,7 @@ from tui_eval.ui.compare.comparison_reading import (
     read_comparison,
     stamps,
 )
-from tui_eval.ui.store_client import StoreClient
+from tui_eval.ui.store_access.store_client import StoreClient
 
 
 class ComparisonReader:

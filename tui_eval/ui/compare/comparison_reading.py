@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
-from tui_eval.reports.comparison.baseline_file import BaselineFileError
+from tui_eval.reports.comparison.baseline.baseline_file import BaselineFileError
 from tui_eval.reports.comparison.comparison import By, ComparisonChoice, RunComparison, compare
 from tui_eval.reports.comparison.pairing import NothingToPairError
 from tui_eval.reports.comparison.side import Side

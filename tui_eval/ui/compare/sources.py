@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from tui_eval.reports.comparison.base import run_base
-from tui_eval.reports.comparison.baseline_file import BaselineFile, BaselineFileError
+from tui_eval.reports.comparison.baseline.base import run_base
+from tui_eval.reports.comparison.baseline.baseline_file import BaselineFile, BaselineFileError
 from tui_eval.reports.comparison.side import RunSide, Side
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.comparing import comparison_queries

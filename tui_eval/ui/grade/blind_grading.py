@@ -12,7 +12,7 @@ from tui_eval.store.writer import once
 from tui_eval.ui.grade import grading_reader
 from tui_eval.ui.grade.grade_entry import GradeEntry
 from tui_eval.ui.grade.question_page import ShownQuestion
-from tui_eval.ui.store_client import StoreClient
+from tui_eval.ui.store_access.store_client import StoreClient
 
 
 class BlindGrading:

@@ -101,8 +101,8 @@ def _people(db: sqlite3.Connection, run_id: int) -> "PeoplesWord | None":
 def count_differences(db: sqlite3.Connection, run_id: int) -> ColumnDifferences:
     """Compare the run's columns with what they are held against."""
     # imported late: the suite's format is slow to load, and the first picture needs none of it
+    from tui_eval.reports.comparison.baseline.versus import versus
     from tui_eval.reports.comparison.comparison import Word
-    from tui_eval.reports.comparison.versus import versus
 
     found = versus(db, run_id)
     if found is None:

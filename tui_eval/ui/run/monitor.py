@@ -19,10 +19,10 @@ from tui_eval.store.read import (
 from tui_eval.store.read.consignment_queries import BulkProgress
 from tui_eval.store.read.trial_queries import RecentActivity
 from tui_eval.store.search.case_conditions import EarlierRun
-from tui_eval.ui.read_pace import rest
 from tui_eval.ui.run.figures import ColumnDifferences, Figures, count_differences, count_figures
 from tui_eval.ui.run.snapshot import Snapshot, snapshot
-from tui_eval.ui.store_client import StoreClient
+from tui_eval.ui.store_access.read_pace import rest
+from tui_eval.ui.store_access.store_client import StoreClient
 
 _SNAPSHOT_S = 0.1
 """At least so long between two looks at what changed."""

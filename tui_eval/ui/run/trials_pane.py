@@ -25,7 +25,7 @@ from tui_eval.ui.run.list.trial_list import TrialList
 from tui_eval.ui.run.observed_run import ObservedRun
 from tui_eval.ui.run.run_keys import TRIAL_KEYS
 from tui_eval.ui.run.snapshot import Snapshot
-from tui_eval.ui.store_client import StoreClient
+from tui_eval.ui.store_access.store_client import StoreClient
 from tui_eval.ui.widgets.rows import Rows
 
 _FINDING = "-finding"

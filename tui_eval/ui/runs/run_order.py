@@ -6,8 +6,8 @@ from typing import Final
 
 from tui_eval.format import estimated_usd
 from tui_eval.ui.dialogs.menu import Choice
-from tui_eval.ui.rate_book import RateBook
 from tui_eval.ui.runs.run_list import ListedRun
+from tui_eval.ui.store_access.rate_book import RateBook
 
 
 class RunOrder(StrEnum):

@@ -15,8 +15,8 @@ from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.read import run_queries
 from tui_eval.store.search.views import UNMET, next_place
 from tui_eval.ui.context import AppContext
-from tui_eval.ui.rate_book import ColumnRates
 from tui_eval.ui.runs.run_list import ListedRun
+from tui_eval.ui.store_access.rate_book import ColumnRates
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.bar import Bar, Lines

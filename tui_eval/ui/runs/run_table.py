@@ -8,9 +8,9 @@ from tui_eval.format import age, clock, compact, day_and_time, number, rates
 from tui_eval.format import cost as cost_of
 from tui_eval.model.states import RunState
 from tui_eval.store.rows import RunRow
-from tui_eval.ui.rate_book import ColumnRates, RateBook
 from tui_eval.ui.runs.run_list import ListedRun
 from tui_eval.ui.runs.run_order import COLUMN_OF, RunOrder
+from tui_eval.ui.store_access.rate_book import ColumnRates, RateBook
 from tui_eval.ui.theme.glyphs import UNICODE, Glyphs
 from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.fields import Field

@@ -7,11 +7,11 @@ from tui_eval.format import many
 from tui_eval.model.states import RunState
 from tui_eval.store.errors import StoreError
 from tui_eval.store.requests import Verb
-from tui_eval.ui import run_requests
 from tui_eval.ui.dialogs.confirm_dialog import ConfirmDialog
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.runs.run_list import ListedRun
 from tui_eval.ui.screens.base.base_screen import BaseScreen
+from tui_eval.ui.store_access import run_requests
 
 
 def why_not_steered(chosen: Sequence[ListedRun]) -> str | None:

@@ -16,7 +16,6 @@ from tui_eval.store.read import run_queries
 from tui_eval.store.read.charts.distributions import SCORE_PARTS, Spread
 from tui_eval.store.rows import RunRow
 from tui_eval.ui.context import AppContext
-from tui_eval.ui.read_pace import rest
 from tui_eval.ui.run.charts.chart_data import (
     CHARTS,
     SWEEP_CHARTS,
@@ -27,6 +26,7 @@ from tui_eval.ui.run.charts.chart_data import (
 )
 from tui_eval.ui.run.charts.plotting import FILL, LINE, Panel, drawn
 from tui_eval.ui.screens.base.base_screen import BaseScreen
+from tui_eval.ui.store_access.read_pace import rest
 from tui_eval.ui.text.prose import Para, fold
 from tui_eval.ui.theme.glyphs import ASCII, Glyphs
 from tui_eval.ui.widgets.bar import Bar, Lines

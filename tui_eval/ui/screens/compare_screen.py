@@ -25,10 +25,10 @@ from tui_eval.ui.compare.flips_pane import FlipsPane
 from tui_eval.ui.compare.pair_pane import PairPane
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.navigation import OpenRun
-from tui_eval.ui.read_pace import rest
 from tui_eval.ui.run.detail.comparable import output_text
 from tui_eval.ui.screens.base.base_screen import BaseScreen
 from tui_eval.ui.screens.diff_screen import ComparedTexts, DiffScreen
+from tui_eval.ui.store_access.read_pace import rest
 from tui_eval.ui.widgets.bar import Bar, Lines
 from tui_eval.ui.widgets.keyline import KeyLine
 from tui_eval.ui.widgets.rows import Rows

@@ -20,7 +20,6 @@ from tui_eval.store.read import run_queries
 from tui_eval.store.requests import Verb
 from tui_eval.store.write.people.grade_writes import LONGEST_NAME, OutputReplacedError
 from tui_eval.suites.config.app_state import GRADER, login_name
-from tui_eval.ui import run_requests
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.dialogs.confirm_dialog import ConfirmDialog
 from tui_eval.ui.dialogs.menu import Choice, Menu
@@ -34,6 +33,7 @@ from tui_eval.ui.grade.question_page import asked_paras, line_paras, question_pa
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.run.actions.noting import note_too_long
 from tui_eval.ui.screens.base.base_screen import BaseScreen
+from tui_eval.ui.store_access import run_requests
 from tui_eval.ui.text.laid_out_text import lay_out_text
 from tui_eval.ui.text.prose import Para
 from tui_eval.ui.widgets.bar import Bar

@@ -17,12 +17,10 @@ from tui_eval.store.errors import StoreError
 from tui_eval.store.read.comparing.baseline_queries import refusal
 from tui_eval.store.requests import Verb, why_not_resumed
 from tui_eval.store.rows import RunRow
-from tui_eval.ui import run_requests
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.dialogs.menu import Menu
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.navigation import OpenRun
-from tui_eval.ui.read_pace import rest
 from tui_eval.ui.run.head.notice import awaits_cap
 from tui_eval.ui.runs import stopping
 from tui_eval.ui.runs.run_list import MOST, ListedRun, listed
@@ -31,6 +29,8 @@ from tui_eval.ui.runs.run_preview import RunPreview
 from tui_eval.ui.runs.run_table import RunTable
 from tui_eval.ui.runs.stopping import why_not_steered
 from tui_eval.ui.screens.base.first_screen import FirstScreen
+from tui_eval.ui.store_access import run_requests
+from tui_eval.ui.store_access.read_pace import rest
 from tui_eval.ui.widgets.keyline import KeyLine
 from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import Piece

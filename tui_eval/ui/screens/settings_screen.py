@@ -18,8 +18,8 @@ from tui_eval.ui.dialogs.name_dialog import NameDialog
 from tui_eval.ui.editor import NoEditorError, edit
 from tui_eval.ui.keys.keymap import Keyboard, checked
 from tui_eval.ui.keys.shown_keys import key
-from tui_eval.ui.preferences import Preferences
 from tui_eval.ui.screens.base.base_screen import BaseScreen
+from tui_eval.ui.settings.preferences import Preferences
 from tui_eval.ui.settings.setting_list import Setting, SettingKind, SettingSources, settings
 from tui_eval.ui.settings.values import parse_value, why_not
 from tui_eval.ui.text.prose import Para, fold

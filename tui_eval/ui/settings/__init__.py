@@ -1,1 +1,1 @@
-"""The settings screen's parts: what there is to set, and how a value is asked for."""
+"""What a person sets: the settings screen's parts, and the configuration put in force."""

@@ -13,7 +13,7 @@ from tui_eval.store.location import usual_store
 from tui_eval.suites.config.configuration import Configuration
 from tui_eval.suites.loading.errors import Mistake
 from tui_eval.ui.keys.keymap import Action
-from tui_eval.ui.preferences import Preferences
+from tui_eval.ui.settings.preferences import Preferences
 
 
 class SettingKind(Enum):

@@ -122,7 +122,7 @@ class CaseBook:
             baseline: The run or file that it is compared with; empty: the suite's baseline.
         """
         from tui_eval.engine.preflight.preflight import preflight
-        from tui_eval.reports.comparison.base_choice import BaseRefusedError, checked_base
+        from tui_eval.reports.comparison.baseline.base_choice import BaseRefusedError, checked_base
 
         suite = suite or self._suite
         found = preflight(

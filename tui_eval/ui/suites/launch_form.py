@@ -12,7 +12,7 @@ from tui_eval.engine.preflight.readiness import missing
 from tui_eval.engine.settings import Settings
 from tui_eval.format import many
 from tui_eval.model.bounds import MOST_CALLS, MOST_EPOCHS
-from tui_eval.reports.comparison.base_choice import BaseRefusedError, checked_base
+from tui_eval.reports.comparison.baseline.base_choice import BaseRefusedError, checked_base
 from tui_eval.store.connection import open_readable
 from tui_eval.store.read import run_queries
 from tui_eval.suites.loading.errors import SuiteError

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tui_eval.model.states import RunState
-from tui_eval.ui.rate_book import RateBook
+from tui_eval.ui.store_access.rate_book import RateBook
 
 if TYPE_CHECKING:
     import sqlite3

@@ -16,7 +16,7 @@ from tui_eval.store.search.views import Order, View
 from tui_eval.store.write.people import notes
 from tui_eval.ui.run.list.loaded_trials import PAGE, LoadedTrials
 from tui_eval.ui.run.list.view_lookup import ViewLookup
-from tui_eval.ui.store_client import StoreClient
+from tui_eval.ui.store_access.store_client import StoreClient
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from tui_eval.store.search import text_search
 from tui_eval.store.search.views import View
 from tui_eval.ui.run.list import view_lookup as lookup_module
 from tui_eval.ui.run.list.view_lookup import ViewLookup
-from tui_eval.ui.store_client import StoreClient
+from tui_eval.ui.store_access.store_client import StoreClient
 
 
 async def test_a_search_is_shown_while_it_goes_on(

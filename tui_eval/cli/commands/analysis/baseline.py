@@ -91,7 +91,7 @@ def _see_that_it_may_be(suite: str, run: "RunRow") -> None:
 
 
 def _write(db: "sqlite3.Connection", suite: str, run: "RunRow | None", file: Path) -> None:
-    from tui_eval.reports.comparison.baseline_file import baseline_lines
+    from tui_eval.reports.comparison.baseline.baseline_file import baseline_lines
     from tui_eval.reports.comparison.side import RunSide
     from tui_eval.reports.exports.whole_file import to_file
     from tui_eval.store.read.report_queries import moment

@@ -116,7 +116,7 @@ def _compared(
     db: "sqlite3.Connection | None", names: tuple[str, str], options: CompareOptions
 ) -> "RunComparison":
     from tui_eval.cli.named.sides import side_named
-    from tui_eval.reports.comparison.baseline_file import BaselineFileError
+    from tui_eval.reports.comparison.baseline.baseline_file import BaselineFileError
     from tui_eval.reports.comparison.comparison import compare as compared
     from tui_eval.reports.comparison.pairing import NothingToPairError
 

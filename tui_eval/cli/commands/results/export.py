@@ -73,8 +73,8 @@ def export(
     from tui_eval.cli.named.sides import side_named
     from tui_eval.cli.named.suggest import refuse_unknown
     from tui_eval.plugins.lookup import PluginError
-    from tui_eval.reports.comparison.base import base_of
-    from tui_eval.reports.comparison.baseline_file import BaselineFileError
+    from tui_eval.reports.comparison.baseline.base import base_of
+    from tui_eval.reports.comparison.baseline.baseline_file import BaselineFileError
     from tui_eval.reports.exports.export_choice import ExportChoice
     from tui_eval.reports.exports.formats import export_of, format_of
     from tui_eval.reports.exports.parquet import MissingLibraryError

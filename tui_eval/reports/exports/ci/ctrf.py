@@ -11,7 +11,7 @@ from typing import Final
 from tui_eval import __version__
 from tui_eval.model.json import JsonObject
 from tui_eval.reports import jsontext
-from tui_eval.reports.comparison.base import RunBase
+from tui_eval.reports.comparison.baseline.base import RunBase
 from tui_eval.reports.exports.export_choice import ExportChoice, chosen_lines
 from tui_eval.reports.exports.foreign_text import cut
 from tui_eval.reports.exports.put_aside import PutAside, put_aside

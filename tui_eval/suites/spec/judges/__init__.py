@@ -6,11 +6,11 @@ listed in `JUDGES`.
 
 from typing import Annotated, Final
 
+from tui_eval.suites.spec.asked.kinds import Kinds
 from tui_eval.suites.spec.judges.embedding_spec import EmbeddingSpec
 from tui_eval.suites.spec.judges.judge_spec import JudgeSpec
 from tui_eval.suites.spec.judges.model_judge_spec import ModelJudgeSpec
 from tui_eval.suites.spec.judges.simulated_judge_spec import SimulatedJudgeSpec
-from tui_eval.suites.spec.kinds import Kinds
 
 __all__ = [
     "JUDGES",

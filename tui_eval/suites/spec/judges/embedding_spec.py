@@ -8,8 +8,8 @@ from pydantic import ConfigDict
 from tui_eval.providers.presets import PRESETS
 from tui_eval.providers.prices import Prices, input_prices_of
 from tui_eval.suites.loading.errors import FieldMistake
+from tui_eval.suites.spec.asked.model_endpoint import OWN_PARAMS, ModelEndpointSpec, Price
 from tui_eval.suites.spec.judges.judge_spec import JudgeSpec
-from tui_eval.suites.spec.model_endpoint import OWN_PARAMS, ModelEndpointSpec, Price
 from tui_eval.suites.spec.table import Spec, Whole
 
 _OF_JUDGES: Final = (

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Final
 
 from pydantic import JsonValue, StrictStr, WithJsonSchema, model_validator
 
-from tui_eval.suites.spec.asked import AskedSpec
+from tui_eval.suites.spec.asked.asked_spec import AskedSpec
 from tui_eval.suites.spec.run import Concurrency
 from tui_eval.suites.spec.table import Amount, Count, Positive, Share, Text, Times, Whole
 

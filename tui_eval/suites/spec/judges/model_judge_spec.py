@@ -5,9 +5,9 @@ from typing import ClassVar, Final, Literal
 from pydantic import model_validator
 
 from tui_eval.providers.presets import PRESETS
-from tui_eval.suites.spec.bulk_endpoint import BulkEndpointSpec
+from tui_eval.suites.spec.asked.bulk_endpoint import BulkEndpointSpec
+from tui_eval.suites.spec.asked.model_endpoint import OWN_PARAMS
 from tui_eval.suites.spec.judges.judge_spec import JudgeSpec
-from tui_eval.suites.spec.model_endpoint import OWN_PARAMS
 
 _BUDGET_OF_A_SLOT: Final = 800
 """Of the 2,048 tokens an embedded server's slot has: the rest is for instructions and the reply."""

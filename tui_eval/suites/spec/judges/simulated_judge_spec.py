@@ -6,8 +6,8 @@ from pydantic import Field, StrictInt
 
 from tui_eval.model.answer_source import AnswerSource
 from tui_eval.providers.prices import FREE, Prices
+from tui_eval.suites.spec.asked.simulation import Faults, Latency
 from tui_eval.suites.spec.judges.judge_spec import JudgeSpec
-from tui_eval.suites.spec.simulation import Faults, Latency
 
 JudgeFault: TypeAlias = Literal[
     "missing",

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
 
 from tui_eval.suites.scorers import PartsGiven
-from tui_eval.suites.spec.kinds import Kinds
+from tui_eval.suites.spec.asked.kinds import Kinds
 from tui_eval.suites.spec.targets.command import CommandTargetSpec
 from tui_eval.suites.spec.targets.function import FunctionTargetSpec
 from tui_eval.suites.spec.targets.http import HttpTargetSpec

@@ -12,8 +12,8 @@ from tui_eval.suites.data import jsonpath
 from tui_eval.suites.loading.errors import FieldMistake
 from tui_eval.suites.program_fields import CONTAINERS, Command, shown_command
 from tui_eval.suites.spec.agents import AGENTS, TRANSCRIPT_FORMATS
-from tui_eval.suites.spec.asked import OUTPUT_LIMITS
-from tui_eval.suites.spec.programs import Limits, RunsPrograms, is_dockerfile
+from tui_eval.suites.spec.asked.asked_spec import OUTPUT_LIMITS
+from tui_eval.suites.spec.asked.programs import Limits, RunsPrograms, is_dockerfile
 from tui_eval.suites.spec.run import Concurrency
 from tui_eval.suites.spec.table import Spec, Text
 from tui_eval.suites.spec.targets.target import TargetSpec

@@ -13,8 +13,8 @@ from tui_eval.providers.http.event_streams import StreamForm
 from tui_eval.providers.prices import FREE, Prices
 from tui_eval.suites.data import jsonpath
 from tui_eval.suites.loading.errors import FieldMistake
-from tui_eval.suites.spec.asked import CallRates, KeyUse
-from tui_eval.suites.spec.model_endpoint import TokenPrices
+from tui_eval.suites.spec.asked.asked_spec import CallRates, KeyUse
+from tui_eval.suites.spec.asked.model_endpoint import TokenPrices
 from tui_eval.suites.spec.run import Concurrency
 from tui_eval.suites.spec.table import Positive, Spec, Text
 from tui_eval.suites.spec.targets.target import TargetSpec

@@ -10,9 +10,9 @@ from tui_eval.model.json import Json
 from tui_eval.suites.loading.errors import FieldMistake
 from tui_eval.suites.loading.toml_lines import Path as FieldPath
 from tui_eval.suites.program_fields import Command
-from tui_eval.suites.spec.bulk_endpoint import BulkEndpointSpec
-from tui_eval.suites.spec.model_endpoint import OWN_PARAMS
-from tui_eval.suites.spec.programs import RunsPrograms
+from tui_eval.suites.spec.asked.bulk_endpoint import BulkEndpointSpec
+from tui_eval.suites.spec.asked.model_endpoint import OWN_PARAMS
+from tui_eval.suites.spec.asked.programs import RunsPrograms
 from tui_eval.suites.spec.run import Concurrency
 from tui_eval.suites.spec.table import Text, Whole
 from tui_eval.suites.spec.targets.target import TargetSpec

@@ -15,7 +15,7 @@ from tui_eval.suites.function_source import (
 )
 from tui_eval.suites.loading.errors import FieldMistake
 from tui_eval.suites.program_fields import EnvName
-from tui_eval.suites.spec.programs import Limits, RunsProcesses
+from tui_eval.suites.spec.asked.programs import Limits, RunsProcesses
 from tui_eval.suites.spec.table import Text, Whole
 from tui_eval.suites.spec.targets.target import TargetSpec
 from tui_eval.suites.trust.permissions import Permission

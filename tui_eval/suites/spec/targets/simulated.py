@@ -7,8 +7,8 @@ from pydantic import Field, StrictInt
 
 from tui_eval.model.answer_source import AnswerSource
 from tui_eval.providers.prices import FREE, Prices
+from tui_eval.suites.spec.asked.simulation import Faults, Latency
 from tui_eval.suites.spec.run import Concurrency
-from tui_eval.suites.spec.simulation import Faults, Latency
 from tui_eval.suites.spec.table import Share, Texts
 from tui_eval.suites.spec.targets.target import TargetSpec
 

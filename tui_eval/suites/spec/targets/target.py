@@ -7,7 +7,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from tui_eval.model.json import JsonObject
 from tui_eval.suites.loading.toml_lines import Path
-from tui_eval.suites.spec.asked import AskedSpec
+from tui_eval.suites.spec.asked.asked_spec import AskedSpec
 from tui_eval.suites.spec.recording import RecordingColumns
 from tui_eval.suites.spec.table import Text, Texts
 

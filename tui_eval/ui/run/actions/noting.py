@@ -11,7 +11,7 @@ from tui_eval.store.write.people import notes
 from tui_eval.store.writer import once
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.dialogs.name_dialog import NameDialog
-from tui_eval.ui.store_client import StoreClient
+from tui_eval.ui.store_access.store_client import StoreClient
 
 
 async def ask_note(

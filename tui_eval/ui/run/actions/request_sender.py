@@ -5,7 +5,6 @@ from functools import partial
 from tui_eval.store.errors import StoreError
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.rows import RequestRow
-from tui_eval.ui import run_requests
 from tui_eval.ui.dialogs.confirm_dialog import ConfirmDialog
 from tui_eval.ui.run.actions import commands
 from tui_eval.ui.run.actions.commands import Command
@@ -14,6 +13,7 @@ from tui_eval.ui.run.monitor import RunMonitor
 from tui_eval.ui.run.observed_run import ObservedRun
 from tui_eval.ui.run.snapshot import Snapshot
 from tui_eval.ui.screens.base.base_screen import BaseScreen
+from tui_eval.ui.store_access import run_requests
 
 
 class RequestSender:

@@ -6,8 +6,8 @@ The life of such a key press, `r` for example:
    the `TrialsPane`, and `availability.why_not` says whether `retry` is available.
 2. `TrialActions.action_retry` looks up the trials it is about and makes a `Command` of it, with a
    question and what it costs where it loses an answer or is about several.
-3. `RequestSender.send` asks the question and has `ui/run_requests.py` write the request into the
-   store, off the app's loop; an engine is started where none works on the run.
+3. `RequestSender.send` asks the question and has `ui/store_access/run_requests.py` write the
+   request into the store, off the app's loop; an engine is started where none works on the run.
 4. The commit wakes the `RunMonitor`; the next snapshot has the request as pending, and the list
    shows "retrying…" on its trials.
 5. The engine answers; a later snapshot has the answer. `RequestSender` says it, and puts the way

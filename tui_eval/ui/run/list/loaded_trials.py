@@ -13,7 +13,7 @@ from tui_eval.store.search.case_conditions import EarlierResult, EarlierResults,
 from tui_eval.store.search.views import UNMET, FilterKind, Places, View
 from tui_eval.ui.run.list.seen_rows import SeenRows
 from tui_eval.ui.run.list.view_lookup import ListedTrials
-from tui_eval.ui.store_client import StoreClient
+from tui_eval.ui.store_access.store_client import StoreClient
 
 PAGE = 100
 _SAMPLE = 64

@@ -20,7 +20,6 @@ from tui_eval.store.search import views
 from tui_eval.store.search.views import Condition, Order, View
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.keys.shown_keys import key
-from tui_eval.ui.read_pace import rest
 from tui_eval.ui.run import saved_view
 from tui_eval.ui.run.actions import commands
 from tui_eval.ui.run.detail.detail_title import ListPosition
@@ -35,6 +34,7 @@ from tui_eval.ui.run.list.trial_table import TrialTable
 from tui_eval.ui.run.list.view_lookup import ListedTrials, ViewLookup
 from tui_eval.ui.run.observed_run import ObservedRun
 from tui_eval.ui.run.snapshot import Snapshot
+from tui_eval.ui.store_access.read_pace import rest
 from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import Piece, width_of

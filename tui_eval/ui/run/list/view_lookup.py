@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tui_eval.store.search import text_search, views
 from tui_eval.store.search.text_search import SearchLibrary, TextSearch
 from tui_eval.store.search.views import Places, View
-from tui_eval.ui.store_client import StoreClient
+from tui_eval.ui.store_access.store_client import StoreClient
 
 _SHOWN_S = 0.15
 """Seconds between two lists of a search that goes on."""

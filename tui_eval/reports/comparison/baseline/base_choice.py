@@ -7,8 +7,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from tui_eval.engine.settings import Settings
-from tui_eval.reports.comparison.base import no_common_target
-from tui_eval.reports.comparison.baseline_file import (
+from tui_eval.reports.comparison.baseline.base import no_common_target
+from tui_eval.reports.comparison.baseline.baseline_file import (
     BaselineFile,
     BaselineFileError,
     read_content,

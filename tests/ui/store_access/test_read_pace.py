@@ -2,7 +2,7 @@
 
 import pytest
 
-from tui_eval.ui.read_pace import MOST_S, rest
+from tui_eval.ui.store_access.read_pace import MOST_S, rest
 
 
 @pytest.mark.parametrize(

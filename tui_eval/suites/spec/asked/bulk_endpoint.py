@@ -6,8 +6,8 @@ from pydantic import StrictBool
 
 from tui_eval.providers.prices import FREE, BulkPrices, Prices, bulk_prices_of
 from tui_eval.suites.loading.errors import FieldMistake
-from tui_eval.suites.spec.bulk import BulkSpec, bulk_mistakes
-from tui_eval.suites.spec.model_endpoint import ModelEndpointSpec
+from tui_eval.suites.spec.asked.bulk import BulkSpec, bulk_mistakes
+from tui_eval.suites.spec.asked.model_endpoint import ModelEndpointSpec
 
 
 class BulkEndpointSpec(ModelEndpointSpec):

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Generic, TypeVar, Union, get_args
 from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 
-from tui_eval.suites.spec.asked import AskedSpec
+from tui_eval.suites.spec.asked.asked_spec import AskedSpec
 
 _Model = TypeVar("_Model", bound=AskedSpec)
 

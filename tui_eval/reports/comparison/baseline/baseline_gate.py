@@ -8,7 +8,7 @@ from typing import Final
 from tui_eval.format import many, number, points, points_interval
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.visible import visible_line
-from tui_eval.reports.comparison.base import BaseComparison
+from tui_eval.reports.comparison.baseline.base import BaseComparison
 from tui_eval.reports.comparison.compared_case import ComparedCase
 from tui_eval.reports.comparison.comparison import SURE, ComparisonRow
 from tui_eval.reports.comparison.side import Side

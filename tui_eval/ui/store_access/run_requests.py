@@ -9,7 +9,7 @@ from tui_eval.model.json import JsonObject
 from tui_eval.store.connection import open_readable
 from tui_eval.store.read import run_queries
 from tui_eval.store.requests import Verb
-from tui_eval.ui.store_client import StoreClient
+from tui_eval.ui.store_access.store_client import StoreClient
 
 
 async def ask(client: StoreClient, run_id: int, verb: Verb, args: JsonObject | None = None) -> int:

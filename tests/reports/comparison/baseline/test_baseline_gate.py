@@ -13,7 +13,7 @@ from tests.reports.filled import ERROR, FAIL, OPEN, Plan, Told, cases, fill
 from tests.support import reading
 from tui_eval.model.case import Case
 from tui_eval.model.states import RunState
-from tui_eval.reports.comparison.base import vs_baseline
+from tui_eval.reports.comparison.baseline.base import vs_baseline
 from tui_eval.reports.comparison.comparison_document import row_document
 from tui_eval.reports.document import document
 from tui_eval.reports.live_results import live_results

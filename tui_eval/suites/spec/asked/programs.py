@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Literal
 from pydantic import Field, StrictStr
 
 from tui_eval.suites.program_fields import ByteCount, EnvName, Isolation, own_files, shown_command
-from tui_eval.suites.spec.asked import AskedSpec
+from tui_eval.suites.spec.asked.asked_spec import AskedSpec
 from tui_eval.suites.spec.table import Positive, Spec, Text, Whole
 from tui_eval.suites.templates.marks import is_template
 from tui_eval.suites.trust.permissions import Permission

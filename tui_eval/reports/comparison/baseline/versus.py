@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from tui_eval.reports.comparison.base import base_comparison
+from tui_eval.reports.comparison.baseline.base import base_comparison
 from tui_eval.reports.comparison.comparison import ComparisonRow, columns_compared
 from tui_eval.reports.comparison.side import RunSide
 from tui_eval.store.read import run_counts, run_queries

@@ -6,8 +6,8 @@ import pytest
 
 from tests.reports.filled import FAIL, Plan, Told, cases, fill
 from tests.support import reading
-from tui_eval.reports.comparison import base
-from tui_eval.reports.comparison.baseline_file import baseline_lines
+from tui_eval.reports.comparison.baseline import base
+from tui_eval.reports.comparison.baseline.baseline_file import baseline_lines
 from tui_eval.reports.comparison.comparison import ComparisonChoice, compare
 from tui_eval.reports.comparison.comparison_document import row_document
 from tui_eval.reports.comparison.side import RunSide

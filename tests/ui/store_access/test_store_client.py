@@ -9,7 +9,7 @@ import pytest
 
 from tests.ui.playing import plain_run
 from tui_eval.store.read import run_queries
-from tui_eval.ui.store_client import StoreClient
+from tui_eval.ui.store_access.store_client import StoreClient
 
 
 def open_files(store: Path) -> list[str]:

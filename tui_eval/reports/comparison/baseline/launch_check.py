@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tui_eval.engine.preflight.preflight import Depth, preflight
 from tui_eval.engine.settings import Settings
-from tui_eval.reports.comparison.base_choice import checked_base
+from tui_eval.reports.comparison.baseline.base_choice import checked_base
 from tui_eval.store.write.baseline_writes import BaseChoice
 from tui_eval.suites.loading.errors import SuiteError
 from tui_eval.suites.spec import Suite

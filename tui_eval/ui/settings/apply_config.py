@@ -13,7 +13,7 @@ from tui_eval.ui.theme.themes import THEMES, USUAL
 
 if TYPE_CHECKING:
     from tui_eval.suites.config.configuration import Configuration
-    from tui_eval.ui.preferences import Preferences
+    from tui_eval.ui.settings.preferences import Preferences
 
 _READ_S = 12.0
 """Seconds for which a notice stays that is long to read."""
@@ -41,7 +41,7 @@ class ConfigApplier:
         if not config_file().exists():
             return chosen if chosen in THEMES else USUAL
         from tui_eval.suites.config import configuration
-        from tui_eval.ui.preferences import theme_of
+        from tui_eval.ui.settings.preferences import theme_of
 
         self._read = configuration.read()
         return theme_of(self._read, chosen)[0]
@@ -83,7 +83,7 @@ class ConfigApplier:
 
     def _put(self, read: "Configuration") -> "Preferences":
         from tui_eval.ui.keys.keyboard import keyboard
-        from tui_eval.ui.preferences import preferences
+        from tui_eval.ui.settings.preferences import preferences
 
         found = preferences(read, self._remembered.get("theme"), keyboard)
         self._app.set_keymap({name: ",".join(keys) for name, keys in found.keymap.items()})

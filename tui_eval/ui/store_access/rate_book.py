@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tui_eval.store.errors import UnknownRunError
-from tui_eval.ui.read_pace import rest
-from tui_eval.ui.store_client import StoreClient
+from tui_eval.ui.store_access.read_pace import rest
+from tui_eval.ui.store_access.store_client import StoreClient
 
 if TYPE_CHECKING:
     import sqlite3

@@ -6,9 +6,9 @@ import pytest
 
 from tests.reports.filled import FAIL, OPEN, Plan, Told, cases, fill
 from tests.support import reading
+from tui_eval.reports.comparison.baseline.versus import versus
 from tui_eval.reports.comparison.comparison import ComparisonChoice, Word, compare
 from tui_eval.reports.comparison.side import RunSide
-from tui_eval.reports.comparison.versus import versus
 from tui_eval.store.read import run_queries
 from tui_eval.store.write.baseline_writes import BaseChoice
 

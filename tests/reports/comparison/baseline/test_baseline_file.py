@@ -6,7 +6,7 @@ import pytest
 
 from tests.reports.filled import ERROR, FAIL, Plan, Told, cases, fill
 from tests.support import reading
-from tui_eval.reports.comparison.baseline_file import (
+from tui_eval.reports.comparison.baseline.baseline_file import (
     BaselineFile,
     BaselineFileError,
     baseline_lines,

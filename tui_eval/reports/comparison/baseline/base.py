@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from tui_eval.reports.comparison.baseline_file import BaselineFile, BaselineFileError
+from tui_eval.reports.comparison.baseline.baseline_file import BaselineFile, BaselineFileError
 from tui_eval.reports.comparison.comparison import (
     ComparedRows,
     ComparisonRow,

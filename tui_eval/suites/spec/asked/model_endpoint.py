@@ -13,7 +13,7 @@ from tui_eval.providers import presets
 from tui_eval.providers.local_model.server import is_model_path
 from tui_eval.providers.prices import Prices, prices_of
 from tui_eval.suites.loading.errors import FieldMistake, did_you_mean
-from tui_eval.suites.spec.asked import (
+from tui_eval.suites.spec.asked.asked_spec import (
     OUTPUT_LIMITS,
     AskedSpec,
     CallRates,

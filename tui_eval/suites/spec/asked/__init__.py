@@ -1,0 +1,1 @@
+"""What targets and judges have in common: each is an `AskedSpec` of some kind."""

@@ -1,0 +1,1 @@
+"""How the app reads the store and writes requests, never on its own loop."""
