@@ -37,6 +37,7 @@ from tui_eval.model.exit_code import ExitCode
 from tui_eval.store.connection import open_readable
 from tui_eval.store.location import figures_file, find_file
 from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.run_file import remove
 from tui_eval.store.search import views
 
@@ -254,7 +255,7 @@ def _sought(made: filled.Filled) -> tuple[str, str]:
         unmet = views.next_place(db, made.run, [views.UNMET], last)
         places = (last, last if unmet is None else unmet)
         last_case, unmet_case = (
-            run_queries.trials_from(db, made.run, place, 1)[0].case_id for place in places
+            trial_rows.trials_from(db, made.run, place, 1)[0].case_id for place in places
         )
         return last_case, unmet_case
 

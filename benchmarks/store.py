@@ -28,7 +28,12 @@ from benchmarks.report import Figure, Report, Row, parser
 from benchmarks.suites import Shape
 from tui_eval.reports.document import document
 from tui_eval.store.connection import open_readable
-from tui_eval.store.read import report_queries, run_counts, run_queries, trial_queries
+from tui_eval.store.read import (
+    report_queries,
+    run_counts,
+    run_queries,
+)
+from tui_eval.store.read.trials import trial_queries, trial_rows
 from tui_eval.store.search import views
 from tui_eval.store.search.groups import Grouping, Groups
 from tui_eval.store.search.text_search import SearchLibrary, TextSearch
@@ -132,15 +137,13 @@ def questions(run: int, trials: int) -> dict[str, Question]:
     return {
         _FLOOR: lambda db: db.execute("SELECT count(*) FROM trials NOT INDEXED").fetchone(),
         "runs listed": run_queries.runs,
-        "first page": partial(run_queries.trials_from, run_id=run, place=0, limit=_PAGE),
-        "last page": partial(
-            run_queries.trials_from, run_id=run, place=trials - _PAGE, limit=_PAGE
-        ),
+        "first page": partial(trial_rows.trials_from, run_id=run, place=0, limit=_PAGE),
+        "last page": partial(trial_rows.trials_from, run_id=run, place=trials - _PAGE, limit=_PAGE),
         "a page of a filter": partial(
-            run_queries.trials_at, run_id=run, places=range(0, min(trials, 100 * _PAGE), 100)
+            trial_rows.trials_at, run_id=run, places=range(0, min(trials, 100 * _PAGE), 100)
         ),
         "one trial, whole": lambda db: trial_queries.whole(
-            db, run, run_queries.trials_from(db, run, trials // 2, 1)[0].id
+            db, run, trial_rows.trials_from(db, run, trials // 2, 1)[0].id
         ),
         "counts (the head)": partial(run_counts.board, run=run),
         "a snapshot of the Run screen": partial(snapshot, run_id=run, since=-1, awaited=()),

@@ -22,7 +22,8 @@ from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
 from tui_eval.reports.document import document
 from tui_eval.store.connection import open_readable
-from tui_eval.store.read import bulk, report_queries, run_counts, run_queries, trial_queries
+from tui_eval.store.read import report_queries, run_counts
+from tui_eval.store.read.trials import reusable_outputs, trial_queries, trial_rows
 from tui_eval.store.search import views
 from tui_eval.store.search.views import Condition, FilterKind, TrialOutcome, View
 from tui_eval.suites.loading.suite_file import load
@@ -114,7 +115,7 @@ def test_a_filled_store_is_what_a_run_would_have_left(tmp_path: Path) -> None:
         == 135
     )
     assert db.execute("PRAGMA foreign_key_check").fetchall() == []
-    trial = run_queries.trials_from(db, made.run, 10, 1)[0]
+    trial = trial_rows.trials_from(db, made.run, 10, 1)[0]
     whole = trial_queries.whole(db, made.run, trial.id)
     assert whole is not None
     assert whole.output is not None
@@ -132,7 +133,7 @@ def test_a_filled_store_has_the_keys_and_the_cases_that_a_run_would_have(tmp_pat
     with closing(open_readable(made.store)) as db:
         keys = db.execute("SELECT generation_key, seq, col FROM trials ORDER BY place").fetchall()
         assert keys == [(want.key, want.case.seq, want.column.index) for want in wanted[:1000]]
-        assert len(bulk.usable_keys(db, [key for key, *_ in keys])) == 1000
+        assert len(reusable_outputs.usable_keys(db, [key for key, *_ in keys])) == 1000
         line = next(report_queries.lines(db, made.run))
     assert (line.case, line.tags) == (wanted[0].case, ("topic-0",))
 

@@ -25,8 +25,9 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Estimate, Output, Usage
 from tui_eval.model.states import RunState
 from tui_eval.store.connection import open_writable
-from tui_eval.store.read import run_queries, trial_queries
+from tui_eval.store.read import run_queries
 from tui_eval.store.read.run_counts import board
+from tui_eval.store.read.trials import trial_queries
 from tui_eval.store.requests import Verb, why_not_resumed
 from tui_eval.store.search import views
 from tui_eval.store.search.views import Condition, FilterKind, TrialOutcome, View

@@ -15,8 +15,9 @@ from tui_eval.engine.launch.create_run import create
 from tui_eval.engine.settings import Settings
 from tui_eval.model.json import JsonObject
 from tui_eval.store.connection import open_readable
-from tui_eval.store.read import run_counts, run_queries
+from tui_eval.store.read import request_queries, run_counts, run_queries
 from tui_eval.store.read.run_counts import Counts
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import RequestRow, RunRow, TrialRow
 from tui_eval.suites.spec import Suite
@@ -80,7 +81,7 @@ class Harness:
         return self.request(request)
 
     def request(self, request_id: int) -> RequestRow:
-        row = self._read(run_queries.request, request_id)
+        row = self._read(request_queries.request, request_id)
         assert row is not None
         return row
 
@@ -91,7 +92,7 @@ class Harness:
         return self._read(run_counts.board, run_id)[0]
 
     def trials(self, run_id: int) -> list[TrialRow]:
-        return self._read(run_queries.trials_from, run_id, 0, 100_000)
+        return self._read(trial_rows.trials_from, run_id, 0, 100_000)
 
     def trial(self, run_id: int, case_id: str) -> TrialRow:
         return next(trial for trial in self.trials(run_id) if trial.case_id == case_id)

@@ -23,8 +23,9 @@ from tui_eval.processes import zygote_client
 from tui_eval.processes.workspace import tree_files
 from tui_eval.store.files import FileStore
 from tui_eval.store.location import attempt_folders
-from tui_eval.store.read import attempt_queries, bulk, report_queries, run_queries, trial_queries
-from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.read import report_queries
+from tui_eval.store.read.trials import attempt_queries, reusable_outputs, trial_queries, trial_rows
+from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.suites.loading.suite_file import load
 from tui_eval.suites.spec import Suite
@@ -81,7 +82,7 @@ async def ran(folder: Path, code: str, **fields: Any) -> tuple[Harness, int, Who
     harness = Harness(folder / "store.db")
     run = await harness.run(suite(folder, code, **fields))
     with reading(harness.path) as db:
-        (trial,) = run_queries.trials_from(db, run, 0, 10)
+        (trial,) = trial_rows.trials_from(db, run, 0, 10)
         whole = trial_queries.whole(db, run, trial.id)
     assert whole is not None
     return harness, run, whole
@@ -382,7 +383,7 @@ async def test_the_conversation_of_a_failed_attempt_is_kept(
         [line] = report_queries.lines(db, run)
         assert line.messages == whole.broken_off
         [key] = db.execute("SELECT generation_key FROM trials").fetchone()
-        assert bulk.usable_keys(db, [key, b""]) == set()
+        assert reusable_outputs.usable_keys(db, [key, b""]) == set()
 
 
 async def test_the_conversation_of_a_cancelled_attempt_is_kept(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.engine.harness import Harness
 from tests.engine.test_command import ECHO, error, output, ran, suite
 from tests.support import reading
-from tui_eval.store.read import attempt_queries
+from tui_eval.store.read.trials import attempt_queries
 
 CLAUDE = """#!{python}
 import json, sys

@@ -22,8 +22,8 @@ from tui_eval.processes.workspace.source import FolderSource, source_digest
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.reports.programs.left_files import source_of, write_workspace
 from tui_eval.store.files import FileStore
-from tui_eval.store.read import attempt_queries, run_queries, trial_queries
-from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.read.trials import attempt_queries, trial_queries, trial_rows
+from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.store.rows import TrialRow
 from tui_eval.suites.loading.suite_file import load
 from tui_eval.suites.spec import Suite
@@ -83,7 +83,7 @@ async def test_a_task_runs_in_the_image_that_it_describes(tmp_path: Path, podman
     assert (bad.error_kind, bad.verdict) == ("setup", None)
     assert "its image cannot be built" in str(bad.error_message)
     with reading(harness.path) as db:
-        (failed,) = run_queries.attempts(db, bad.id)
+        (failed,) = trial_rows.attempts(db, bad.id)
         record = attempt_queries.of_trial(db, done.trial.id).record
     assert "no such thing" in str(failed.partial)
     assert done.output is not None
@@ -327,7 +327,7 @@ async def test_an_engine_that_comes_back_is_waited_for(tmp_path: Path, asked: Pa
     harness = Harness(tmp_path / "store.db")
     run = await harness.run(made)
     with reading(harness.path) as db:
-        tries = run_queries.attempts(db, harness.trial(run, "a").id)
+        tries = trial_rows.attempts(db, harness.trial(run, "a").id)
     assert [one.error_kind for one in tries] == ["connection", None]
     assert "podman's engine has gone" in str(tries[0].error_message)
     assert harness.counts(run).passed == 1

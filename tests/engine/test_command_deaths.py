@@ -13,7 +13,7 @@ from tests.engine.test_crash import start
 from tests.support import reading
 from tests.waiting import until
 from tui_eval.model.states import TrialState
-from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 
 LEDGER = (
     "import os, sys, time\n"
@@ -85,7 +85,7 @@ async def test_killed_twice_amid_programs(tmp_path: Path, orphans: str) -> None:
     assert not ledger.living()
     assert not [*(tmp_path / "store.db.attempts").iterdir()]
     with reading(harness.path) as db:
-        attempts = [one for trial in trials for one in run_queries.attempts(db, trial.id)]
+        attempts = [one for trial in trials for one in trial_rows.attempts(db, trial.id)]
     lost = [one for one in attempts if one.state == "lost"]
     assert lost
     if orphans == "finish":

@@ -13,7 +13,7 @@ from tests.support import reading
 from tests.waiting import until
 from tui_eval.engine.engine import Engine
 from tui_eval.model.states import TrialState
-from tui_eval.store.read import attempt_queries, run_queries
+from tui_eval.store.read.trials import attempt_queries, trial_rows
 from tui_eval.store.requests import Verb
 
 STUBBORN = (
@@ -63,7 +63,7 @@ async def test_a_cancel_ends_the_tree_and_keeps_what_was_printed(tmp_path: Path)
         assert harness.trials(run)[0].state is TrialState.CANCELLED
     assert not any(map(psutil.pid_exists, pids(tmp_path)))
     with reading(harness.path) as db:
-        (attempt,) = run_queries.attempts(db, harness.trials(run)[0].id)
+        (attempt,) = trial_rows.attempts(db, harness.trials(run)[0].id)
     assert (attempt.state, attempt.partial) == ("cancelled", "begun\n")
     assert harness.sql("SELECT count(*) FROM trial_progress") == [(0,)]
     await until(lambda: not [*(tmp_path / "store.db.attempts").iterdir()])

@@ -20,7 +20,7 @@ from tui_eval.engine.engine import Engine
 from tui_eval.providers.http.event_streams import ServerSentEvents
 from tui_eval.reports.document import document
 from tui_eval.store.connection import open_readable, open_writable
-from tui_eval.store.read import trial_queries
+from tui_eval.store.read.trials import trial_queries
 from tui_eval.store.requests import Verb
 from tui_eval.store.write.deletion import delete
 

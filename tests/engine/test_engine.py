@@ -19,7 +19,7 @@ from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.providers.local_model.server import LocalServer
 from tui_eval.store.connection import open_readable
 from tui_eval.store.errors import LeaseLostError
-from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.requests import Verb
 from tui_eval.suites.loading.errors import SuiteError
 
@@ -43,7 +43,7 @@ async def test_a_wrong_answer_fails_with_expected_against_got(harness: Harness) 
     trial = harness.trial(run, "c0")
     assert trial.verdict is Verdict.FAIL
     db = open_readable(harness.path)
-    assert "no" in run_queries.reasons(db, [trial.id])[trial.id]
+    assert "no" in trial_rows.reasons(db, [trial.id])[trial.id]
     db.close()
 
 
@@ -101,7 +101,7 @@ async def test_an_output_that_is_no_answer_is_never_graded_as_wrong(
     trial = harness.trial(run, "c0")
     assert (trial.state, trial.verdict) == (state, verdict)
     db = open_readable(harness.path)
-    said = trial.error_message or run_queries.reasons(db, [trial.id])[trial.id]
+    said = trial.error_message or trial_rows.reasons(db, [trial.id])[trial.id]
     db.close()
     assert word in said
 

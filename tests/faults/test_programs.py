@@ -16,7 +16,7 @@ from tui_eval.engine.engine import Engine
 from tui_eval.model.states import RunState
 from tui_eval.store.errors import StoreFullError
 from tui_eval.store.files import FileStore
-from tui_eval.store.read import attempt_queries, run_queries
+from tui_eval.store.read.trials import attempt_queries, trial_rows
 from tui_eval.store.requests import Verb
 
 SIZE = 2_000_000
@@ -68,7 +68,7 @@ async def test_a_full_disk_pauses_the_run_until_there_is_room_for_its_files(
         assert [trial.attempts for trial in trials] == [1, 1]
         with reading(harness.path) as db:
             stored = [attempt_queries.of_trial(db, trial.id) for trial in trials]
-            assert all(run_queries.attempts(db, trial.id) for trial in trials)
+            assert all(trial_rows.attempts(db, trial.id) for trial in trials)
         files = FileStore.beside(harness.path)
         assert [len(files.changes(one.workspace).added) for one in stored if one.workspace] == [
             len(leaves)

@@ -33,7 +33,8 @@ from tui_eval.reports.exports.jsonl import jsonl
 from tui_eval.scoring import deciding
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.judge.item import Item
-from tui_eval.store.read import run_queries
+from tui_eval.store.read import run_queries, suite_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.requests import Verb
 from tui_eval.suites import at_once
 from tui_eval.suites.at_once import NotAtOnceError
@@ -182,7 +183,7 @@ class Story:
     async def rescore(self) -> None:
         specs = {}
         if self.draw.random() < 0.5:  # with scorers that say otherwise
-            spec = Suite.model_validate_json(self.harness._read(run_queries.spec, self.run))
+            spec = Suite.model_validate_json(self.harness._read(suite_queries.spec, self.run))
             scorers = spec.model_dump(mode="json")["scorers"]
             changed = [
                 {**scorer, "rubric": f"{scorer['rubric']} Really?"}
@@ -218,7 +219,7 @@ def assert_rules(harness: Harness, run: int) -> None:
     graded = {"pass": counts.passed, "fail": counts.failed, "ungraded": counts.ungraded}
     assert verdicts == +Counter(graded)
     for line, trial in zip(lines, harness.trials(run), strict=True):
-        history = harness._read(run_queries.scores, trial.id)
+        history = harness._read(trial_rows.scores, trial.id)
         counting = [score for score in history if score.current]
         assert not any(s.superseded or s.withdrawn_at is not None for s in counting)
         if line["state"] != "done":

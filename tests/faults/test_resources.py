@@ -21,6 +21,7 @@ from tui_eval.model.states import RunState
 from tui_eval.store.clock import elapsed
 from tui_eval.store.connection import open_readable
 from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.requests import Verb
 
 
@@ -55,7 +56,7 @@ async def test_ten_thousand_cases_two_hundred_in_flight_and_the_app_open(harness
     assert harness.counts(run).passed == n
     db = open_readable(harness.path)
     try:
-        places = [trial.place for trial in run_queries.trials_from(db, run, 0, n)]
+        places = [trial.place for trial in trial_rows.trials_from(db, run, 0, n)]
     finally:
         db.close()
     assert places == list(range(n))

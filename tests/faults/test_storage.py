@@ -24,7 +24,7 @@ from tui_eval.engine.engine import Engine, RunBusyError
 from tui_eval.store import connection
 from tui_eval.store.connection import open_readable
 from tui_eval.store.errors import StoreError
-from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import output_queries
 
 
 def names(folder: Path) -> list[str]:
@@ -342,7 +342,7 @@ async def test_text_of_every_kind_goes_round_byte_for_byte(harness: Harness, see
             if trial.output is None:
                 assert trial.error_kind == "empty_output", text
                 continue
-            kept = run_queries.output(db, trial.output)
+            kept = output_queries.output(db, trial.output)
             assert kept is not None
             assert kept.text == text or kept.reasoning is not None
     finally:

@@ -18,7 +18,8 @@ from tui_eval.reports.terminal.listing import listing
 from tui_eval.reports.terminal.summary import summary
 from tui_eval.reports.terminal.tables import AnsiStyle
 from tui_eval.store.follow import Pulse
-from tui_eval.store.read import run_queries, trial_queries
+from tui_eval.store.read import run_queries, suite_queries
+from tui_eval.store.read.trials import trial_queries
 
 GOOD, WRONG, UNSURE = Told(), Told(FAIL), Told(UNGRADED)
 HALF_WAY = [
@@ -52,7 +53,7 @@ def now(db: sqlite3.Connection) -> LiveResults:
 
 def test_head_gate_progress_list_and_document_say_the_same(db: sqlite3.Connection) -> None:
     run = run_queries.runs(db)[0]
-    fails = run_queries.run_table(db, run.id)["errors"] == "fail"
+    fails = suite_queries.run_table(db, run.id)["errors"] == "fail"
     known = now(db).rates[0]
     assert known.rate == pytest.approx((1 + 0 + (0.5 if fails else 1)) / 3)
     assert known.rate is not None

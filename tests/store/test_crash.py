@@ -24,7 +24,7 @@ from tui_eval.model.states import TrialState
 from tui_eval.store import lease
 from tui_eval.store.write import run_writes, trial_writes
 from tui_eval.store.connection import readable, writable
-from tui_eval.store.read.open_trials import open_work
+from tui_eval.store.read.trials.open_trials import open_work
 from tui_eval.store.writer import Writer, transact
 
 def take(tx):

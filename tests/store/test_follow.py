@@ -14,6 +14,7 @@ from tui_eval.store import lease, requests
 from tui_eval.store.connection import readable
 from tui_eval.store.follow import Pulse, follow
 from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.write import trial_writes
 
 
@@ -69,7 +70,7 @@ async def test_every_change_is_between_the_ends_of_some_pulse(
             start(db, trial)
             told = await pulse(pulses)
             assert (told.before, told.change) == (known, run_queries.change(db))
-            (row,) = await reading.call(run_queries.trials_changed, made.run, told.before)
+            (row,) = await reading.call(trial_rows.trials_changed, made.run, told.before)
             assert row.id == trial
             known = told.change
 
@@ -83,7 +84,7 @@ async def test_changes_that_come_together_are_one_pulse(
             start(db, trial)
         told = await pulse(pulses)
         assert (told.before, told.change) == (known, known + len(made.trials))
-        changed = await reading.call(run_queries.trials_changed, made.run, told.before)
+        changed = await reading.call(trial_rows.trials_changed, made.run, told.before)
         assert [row.id for row in changed] == list(made.trials)
 
 
@@ -153,7 +154,7 @@ async def test_a_follower_does_not_hold_the_log(path: Path) -> None:
             for trial in made.trials:
                 start(db, trial)
             told = await pulse(pulses)
-            await reading.call(run_queries.trials_changed, made.run, told.before)
+            await reading.call(trial_rows.trials_changed, made.run, told.before)
             assert log.stat().st_size > 0
             busy, _, _ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             assert busy == 0

@@ -7,8 +7,9 @@ import pytest
 
 from tests.support import ODD_TEXTS, do, key, output, staged
 from tui_eval.store.long_texts import INLINE
-from tui_eval.store.read import report_queries, run_queries
-from tui_eval.store.read.bulk import usable_outputs
+from tui_eval.store.read import report_queries
+from tui_eval.store.read.trials import output_queries
+from tui_eval.store.read.trials.reusable_outputs import usable_outputs
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import deletion, trial_writes
 
@@ -44,7 +45,7 @@ def test_messages_come_back_whole_wherever_they_are_read(db: sqlite3.Connection)
     run = staged(db, 1)
     made = answered(db, run.trials[0], MESSAGES)
     assert count(db, "long_texts") == 2
-    assert list(run_queries.output(db, made).messages) == MESSAGES
+    assert list(output_queries.output(db, made).messages) == MESSAGES
     [line] = report_queries.lines(db, run.run)
     assert list(line.messages) == MESSAGES
     [(_, _, again)] = usable_outputs(db, [key("long", run.trials[0])])
@@ -55,7 +56,7 @@ def test_messages_come_back_whole_wherever_they_are_read(db: sqlite3.Connection)
 def test_texts_and_keys_of_every_kind_survive(db: sqlite3.Connection, odd: str) -> None:
     messages = [{"role": "tool", "content": {odd: LONG + odd}}]
     made = answered(db, staged(db, 1).trials[0], messages)
-    assert list(run_queries.output(db, made).messages) == messages
+    assert list(output_queries.output(db, made).messages) == messages
 
 
 def test_what_is_given_stays_as_it_is(db: sqlite3.Connection) -> None:
@@ -77,6 +78,6 @@ def test_a_text_goes_with_the_last_run_that_has_it(db: sqlite3.Connection) -> No
     assert deletion.deletion_extent(db, [first.run]).size < 2 * len(LONG)
     deletion.delete(db, first.run)
     assert count(db, "long_texts") == count(db, "output_texts") == 1
-    assert list(run_queries.output(db, kept).messages) == MESSAGES[2:]
+    assert list(output_queries.output(db, kept).messages) == MESSAGES[2:]
     deletion.delete(db, second.run)
     assert count(db, "long_texts") == count(db, "output_texts") == 0

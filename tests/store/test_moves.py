@@ -21,7 +21,7 @@ from tests.support import Staged, do, key, output, score, staged, writing
 from tui_eval.model.output import Failure
 from tui_eval.model.score import tally
 from tui_eval.model.states import TRIAL_MOVES, TrialState
-from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import run_writes, trial_writes
 
@@ -50,7 +50,7 @@ class Lives(RuleBasedStateMachine):
         self.opened.__exit__(None, None, None)
 
     def standing(self) -> dict[int, TrialState]:
-        return {row.id: row.state for row in run_queries.trials_from(self.db, self.made.run, 0, N)}
+        return {row.id: row.state for row in trial_rows.trials_from(self.db, self.made.run, 0, N)}
 
     def check(self, fact: Callable[[Tx], object]) -> object:
         """Do it, and see that each trial moved as the table says, or not at all."""
@@ -135,7 +135,7 @@ class Lives(RuleBasedStateMachine):
     @invariant()
     def what_is_kept_of_a_trial_fits_its_state(self) -> None:
         for row in (
-            run_queries.trials_from(self.db, self.made.run, 0, N) if hasattr(self, "made") else ()
+            trial_rows.trials_from(self.db, self.made.run, 0, N) if hasattr(self, "made") else ()
         ):
             assert (row.verdict is not None) == (row.state is TrialState.DONE)
             assert (row.error_kind is not None) == (row.state is TrialState.ERROR)
@@ -143,7 +143,7 @@ class Lives(RuleBasedStateMachine):
                 assert row.output is not None
             if row.state in (TrialState.QUEUED, TrialState.RUNNING):
                 assert row.output is None
-            assert row.attempts == len(run_queries.attempts(self.db, row.id))
+            assert row.attempts == len(trial_rows.attempts(self.db, row.id))
 
     @invariant()
     def one_score_of_a_scorer_counts_at_most(self) -> None:

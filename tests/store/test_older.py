@@ -21,7 +21,7 @@ from tui_eval.model.endpoint_event import EndpointEventKind
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store import schema
 from tui_eval.store.connection import open_readable, open_writable
-from tui_eval.store.read import run_queries
+from tui_eval.store.read import request_queries, run_queries
 from tui_eval.store.requests import Verb
 
 VERSIONS = sorted(int(path.name.split(".")[0].split("-")[1]) for path in HERE.glob("*.sql.gz"))
@@ -206,7 +206,7 @@ async def test_a_rescore_goes_on_whose_engine_was_killed(version: int, tmp_path:
     async with opened(version, tmp_path / "store.sqlite3") as (harness, _):
         run = run_of(harness, "killed")
         await Engine(harness.path, run).run()
-        request = harness._read(run_queries.requests, run, pending=False)[-1]
+        request = harness._read(request_queries.requests, run, pending=False)[-1]
         assert (request.outcome, request.detail) == ("accepted", "3 trials")
         assert {trial.state for trial in harness.trials(run)} == {TrialState.DONE}
         answer = harness.request(ask(harness.path, run, Verb.WITHDRAW, {"request": request.id}))

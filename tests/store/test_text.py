@@ -25,7 +25,8 @@ from tui_eval.model.score import Grade, Score, tally
 from tui_eval.model.states import RunState
 from tui_eval.store import requests
 from tui_eval.store.errors import UnknownRunError
-from tui_eval.store.read import report_queries, run_queries
+from tui_eval.store.read import report_queries, request_queries, run_queries
+from tui_eval.store.read.trials import output_queries, trial_rows
 from tui_eval.store.text import pack, unpack, unpack_text
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import output_writes, run_writes, trial_writes
@@ -99,24 +100,24 @@ def trip(db: sqlite3.Connection, text: str) -> dict[str, tuple[object, object]]:
     found["runs.reason"] = text, row.reason
     found["runs.settings"] = {"l": joined(text)}, row.settings
     found["limits.what"] = text, run_queries.limits(db, run)["endpoint"].event.what
-    kept = run_queries.case(db, run, 0)
+    kept = trial_rows.case(db, run, 0)
     found["cases.id"] = text, kept.id
     found["cases.data"] = joined(text), kept.fields["q"]
     found["cases.tags"] = joined(text), kept.tags[0]
-    tried = run_queries.attempts(db, first)[0]
+    tried = trial_rows.attempts(db, first)[0]
     found["attempts.error_message"] = text, tried.error_message
     found["attempts.partial"] = text, tried.partial
     error = db.execute("SELECT error_message FROM trials WHERE id = ?", (second,)).fetchone()[0]
     found["trials.error_message"] = text, unpack(error)
-    back = run_queries.output(db, db.execute("SELECT max(id) FROM outputs").fetchone()[0])
+    back = output_queries.output(db, db.execute("SELECT max(id) FROM outputs").fetchone()[0])
     for name in ("text", "reasoning", "finish_reason", "model"):
         found[f"outputs.{name}"] = text, getattr(back, name)
     found["outputs.messages"] = joined(text), back.messages[0]["role"]
     found["outputs.fields"] = [joined(text)], back.fields["answer"]
-    scored = run_queries.scores(db, first)[0]
+    scored = trial_rows.scores(db, first)[0]
     found["scores.reason"] = text, scored.reason
     found["scores.raw"] = {"saw": joined(text)}, scored.raw
-    asked = run_queries.request(db, number)
+    asked = request_queries.request(db, number)
     assert asked is not None
     found["requests.args"] = {"cases": [joined(text)]}, asked.args
     found["requests.detail"] = text, asked.detail
@@ -164,7 +165,7 @@ def test_a_case_is_found_by_any_id(db: sqlite3.Connection, text: str) -> None:
         db,
         lambda tx: run_writes.add_trials(tx, run, [NewTrial(i, i, 0, 0, b"k") for i in range(2)]),
     )
-    assert [trial.case_id for trial in run_queries.trials_of_cases(db, run, [text])] == [text]
+    assert [trial.case_id for trial in trial_rows.trials_of_cases(db, run, [text])] == [text]
     assert [line.case_id for line in report_queries.lines_of_case(db, run, text)] == [text]
 
 
@@ -175,7 +176,7 @@ def test_two_ids_that_differ_after_a_nul_are_two_cases(db: sqlite3.Connection) -
         db,
         lambda tx: run_writes.add_cases(tx, run, [Case(i, name, {}) for i, name in enumerate(ids)]),
     )
-    assert [run_queries.case(db, run, seq).id for seq in range(3)] == ids
+    assert [trial_rows.case(db, run, seq).id for seq in range(3)] == ids
 
 
 @pytest.mark.parametrize("tag", ODD_TEXTS)
@@ -201,4 +202,4 @@ def test_any_name_of_a_run_is_answered(db: sqlite3.Connection, name: str) -> Non
 def test_ten_megabytes_go_round(db: sqlite3.Connection) -> None:
     text = "word\x00é" * 1_500_000
     number = do(db, lambda tx: output_writes.add_output(tx, b"k", output(text)))
-    assert run_queries.output(db, number).text == text
+    assert output_queries.output(db, number).text == text

@@ -7,6 +7,7 @@ import pytest
 from tests.support import do, staged
 from tui_eval.model.states import TRIAL_MOVES, TrialState
 from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.tx import Tx
 
 
@@ -24,7 +25,7 @@ def test_a_move_says_whether_the_trial_was_where_it_was_thought_to_be(
     trial = staged(db, 1).trials[0]
     assert not do(db, lambda tx: tx.move(trial, TrialState.SCORING, (TrialState.RUNNING,)))
     assert do(db, lambda tx: tx.move(trial, TrialState.RUNNING, (TrialState.QUEUED,)))
-    row = run_queries.trial(db, trial)
+    row = trial_rows.trial(db, trial)
     assert row is not None
     assert row.state is TrialState.RUNNING
 
@@ -42,6 +43,6 @@ def test_what_is_done_apart_is_undone_alone(db: sqlite3.Connection) -> None:
         return tx.change
 
     change = do(db, unit)
-    rows = [run_queries.trial(db, trial) for trial in (first, second)]
+    rows = [trial_rows.trial(db, trial) for trial in (first, second)]
     assert [row.state for row in rows if row] == [TrialState.RUNNING, TrialState.QUEUED]
     assert change == run_queries.change(db)

@@ -19,6 +19,7 @@ from tui_eval.store import writer as writer_module
 from tui_eval.store.connection import Connection, async_connection, open_writable, writable
 from tui_eval.store.errors import LeaseLostError, StoreError
 from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import run_writes, trial_writes
 from tui_eval.store.writer import Writer, once
@@ -198,7 +199,7 @@ async def test_a_unit_that_raises_is_undone_alone(
 async def test_change_numbers_stay_unique_beside_a_unit_that_raises(path: Path, run: int) -> None:
     def moves(place: int) -> Callable[[Tx], int]:
         def unit(tx: Tx) -> int:
-            trial = run_queries.trials_from(tx.db, run, place, 1)[0].id
+            trial = trial_rows.trials_from(tx.db, run, place, 1)[0].id
             trial_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
             if place == 1:
                 raise ValueError("undone, its change number too")
@@ -213,7 +214,7 @@ async def test_change_numbers_stay_unique_beside_a_unit_that_raises(path: Path, 
         later = await writer.write(moves(4))
     with reading(path) as db:
         assert later == run_queries.change(db) > max(numbers)
-        assert {row.place for row in run_queries.trials_changed(db, run, min(numbers) - 1)} == {
+        assert {row.place for row in trial_rows.trials_changed(db, run, min(numbers) - 1)} == {
             0,
             2,
             3,

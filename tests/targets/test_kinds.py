@@ -21,7 +21,8 @@ from tui_eval.model.states import TrialState
 from tui_eval.reports.document import document
 from tui_eval.reports.exports.export_choice import ExportChoice
 from tui_eval.reports.exports.jsonl import jsonl
-from tui_eval.store.read import run_queries, trial_queries
+from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_queries
 from tui_eval.suites.loading import validation
 from tui_eval.suites.loading.errors import FieldMistake, SuiteError
 from tui_eval.suites.loading.suite_file import load, look

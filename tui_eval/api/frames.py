@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any, Final, Literal, TypeAlias
 
 from tui_eval.reports.exports.export_choice import ExportChoice, chosen_lines
-from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials.trial_rows import attempts
 from tui_eval.store.rows import RunRow
 
 Backend: TypeAlias = Literal["pandas", "polars"]
@@ -67,6 +67,6 @@ def attempt_rows(db: sqlite3.Connection, run: RunRow) -> Iterator[dict[str, Any]
     """
     for line in chosen_lines(db, run, ExportChoice()):
         named = dict(zip(_OF_TRIAL, (run.name, line.case_id, line.column, line.epoch), strict=True))
-        for attempt in run_queries.attempts(db, line.id):
+        for attempt in attempts(db, line.id):
             told = asdict(attempt)
             yield {**named, **{name: told[name] for name in _OF_ATTEMPT}}

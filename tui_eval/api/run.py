@@ -34,7 +34,7 @@ from tui_eval.reports.results import effective_state, results
 from tui_eval.reports.terminal.summary import summary
 from tui_eval.reports.terminal.tables import AnsiStyle
 from tui_eval.store.connection import open_readable
-from tui_eval.store.read import run_queries
+from tui_eval.store.read import request_queries, run_queries
 from tui_eval.store.requests import JUST_STOPPED, Outcome, Verb, why_cancelled
 from tui_eval.store.rows import RunRow
 from tui_eval.store.write import run_writes
@@ -360,7 +360,7 @@ class Run:
 
     def _raise_refusal(self, request: int) -> None:
         with self._reading() as db:
-            row = run_queries.request(db, request)
+            row = request_queries.request(db, request)
         if row is None or row.outcome != Outcome.CLOSED:
             return
         if row.detail == JUST_STOPPED:
@@ -369,7 +369,7 @@ class Run:
 
     def _answered(self, request: int) -> bool:
         with self._reading() as db:
-            row = run_queries.request(db, request)
+            row = request_queries.request(db, request)
             if row is not None and row.outcome is None and not self._goes_on():
                 submit.settle(self._store, self._id, request)  # its engine has just gone
                 return submit.needs_engine(db, self._id, request)

@@ -32,12 +32,12 @@ from tui_eval.providers.errors import UnavailableError
 from tui_eval.store import lease
 from tui_eval.store.connection import Connection, explain, put_away, readable
 from tui_eval.store.errors import StoreMovedError
-from tui_eval.store.read import run_queries
-from tui_eval.store.read.conversation_queries import conversation_figures
+from tui_eval.store.read import run_queries, suite_queries
 from tui_eval.store.read.figures.call_spending import spending
 from tui_eval.store.read.figures.program_figures import resources_by_column
 from tui_eval.store.read.judges import judge_queries
 from tui_eval.store.read.run_counts import board, spent
+from tui_eval.store.read.trials.conversation_queries import conversation_figures
 from tui_eval.store.rows import RunRow
 from tui_eval.store.tx import Tx
 from tui_eval.store.writer import Writer
@@ -123,7 +123,7 @@ class Engine:
             await opened.enter_async_context(sweeping(self._store))
             row = await reading.call(run_queries.run, self._run)
             suite = await reading.call(frozen_suite, self._run)
-            scoring_version = await reading.call(run_queries.spec_change, self._run)
+            scoring_version = await reading.call(suite_queries.spec_change, self._run)
             processes = await opened.enter_async_context(Processes())
             session = Session(suite, Settings.from_json(row.settings), scoring_version, processes)
             opened.callback(session.close)

@@ -13,8 +13,8 @@ from tui_eval.engine.departure import Departure
 from tui_eval.model import endpoint_event
 from tui_eval.model.states import RunState
 from tui_eval.store import lease, requests
-from tui_eval.store.read import run_queries
-from tui_eval.store.read.open_trials import open_count
+from tui_eval.store.read import request_queries, run_queries
+from tui_eval.store.read.trials.open_trials import open_count
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import run_writes, trial_writes
@@ -44,7 +44,7 @@ def take(tx: Tx, run: int) -> int | None:
 
 def _forget_orders(tx: Tx, run: int) -> None:
     """Close what was asked of an engine that has gone: it would stop or pause this one."""
-    for request in run_queries.requests(tx.db, run):
+    for request in request_queries.requests(tx.db, run):
         if request.verb in _ORDERS:
             requests.answer(tx, request.id, Outcome.CLOSED, "the engine it was meant for died")
 
@@ -76,7 +76,7 @@ def finish(tx: Tx, run: int, *, owes: bool = False) -> bool:
     cancelled = run_queries.run(tx.db, run).state is RunState.CANCELLED
     if owes and not cancelled:
         return False
-    if open_count(tx.db, run) or run_queries.requests(tx.db, run):
+    if open_count(tx.db, run) or request_queries.requests(tx.db, run):
         return False
     if not cancelled:
         run_writes.move(tx, run, RunState.RUNNING)  # it may have had nothing to do at all
@@ -112,5 +112,5 @@ def let_go(tx: Tx, run: int, left: Departure) -> None:
 
 
 def _close_requests(tx: Tx, run: int, why: str | None) -> None:
-    for request in run_queries.requests(tx.db, run):
+    for request in request_queries.requests(tx.db, run):
         requests.answer(tx, request.id, Outcome.CLOSED, why)

@@ -15,10 +15,10 @@ from tui_eval.reports.rates.run_rates import Rates, ReducedRates
 from tui_eval.reports.rates.scorer_rates import ScorerTally
 from tui_eval.reports.results import Results, results
 from tui_eval.store.read.consignment_queries import ConsignmentRow
-from tui_eval.store.read.conversation_queries import ConversationFigures
 from tui_eval.store.read.report_queries import ErrorRow
 from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.read.run_parts import RunParts
+from tui_eval.store.read.trials.conversation_queries import ConversationFigures
 
 _ERRORS = 100
 """Distinct errors that are named, the most frequent ones."""

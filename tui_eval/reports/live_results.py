@@ -14,7 +14,7 @@ from tui_eval.reports.rates.pass_rates import (
     pass_rates,
     rests_on_judges,
 )
-from tui_eval.store.read import report_queries, run_queries
+from tui_eval.store.read import report_queries, run_queries, suite_queries
 from tui_eval.store.read.run_counts import Counts, board
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def live_results(db: sqlite3.Connection, run_id: int, one_each: bool | None = No
             by_column,
             pass_rates(db, run_id, one_each),
             rests_on_judges(db, run_id),
-            _gate(db, run_id, total, asked) if (asked := run_queries.gate(db, run_id)) else None,
+            _gate(db, run_id, total, asked) if (asked := suite_queries.gate(db, run_id)) else None,
             one_each if run_queries.run(db, run_id).staged else None,
         )
 

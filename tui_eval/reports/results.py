@@ -35,13 +35,16 @@ from tui_eval.reports.sweep_report import SweepReport, sweep_report
 from tui_eval.reports.throughput import mean_rate
 from tui_eval.store.read import report_queries, run_queries
 from tui_eval.store.read.consignment_queries import ConsignmentRow, consignments
-from tui_eval.store.read.conversation_queries import ConversationFigures, conversation_figures
 from tui_eval.store.read.figures.program_figures import ProgramFigures, program_figures
 from tui_eval.store.read.figures.ungraded_reasons import UngradedReasons, ungraded_reasons
 from tui_eval.store.read.judges.judge_figures import JudgeFigures, judge_figures
 from tui_eval.store.read.report_queries import ErrorRow
 from tui_eval.store.read.run_counts import Counts, board
 from tui_eval.store.read.run_parts import RunParts, run_parts
+from tui_eval.store.read.trials.conversation_queries import (
+    ConversationFigures,
+    conversation_figures,
+)
 from tui_eval.store.rows import RunRow
 from tui_eval.suites.frozen_suite import frozen_suite
 from tui_eval.suites.spec import Suite

@@ -13,9 +13,10 @@ from tui_eval.reports.rates.pass_rates import pass_rates
 from tui_eval.reports.results import Results
 from tui_eval.reports.sweep_report import SweepReport, sweep_report
 from tui_eval.store.follow import Pulse
-from tui_eval.store.read import report_queries, run_queries, trial_queries
+from tui_eval.store.read import report_queries, run_queries
 from tui_eval.store.read.consignment_queries import BulkProgress, bulk_progress
 from tui_eval.store.read.run_counts import Counts, board
+from tui_eval.store.read.trials import trial_queries
 from tui_eval.store.rows import LimitRow, RunRow
 
 

@@ -5,7 +5,7 @@ import sqlite3
 from pydantic import ValidationError
 
 from tui_eval.store.errors import StoreError
-from tui_eval.store.read import run_queries
+from tui_eval.store.read import run_queries, suite_queries
 from tui_eval.suites.spec import Suite
 
 
@@ -20,7 +20,7 @@ def frozen_suite(db: sqlite3.Connection, run: int) -> Suite:
         UnknownRunError: there is no such run.
         UnreadableSuiteError: a version that knew more has made the run, or something else did.
     """
-    spec = run_queries.spec(db, run)
+    spec = suite_queries.spec(db, run)
     try:
         return Suite.model_validate_json(spec)
     except ValidationError as error:

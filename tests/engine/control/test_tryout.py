@@ -12,7 +12,7 @@ from tui_eval.engine.control.verdict_change import VerdictChange
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import Verdict
 from tui_eval.store.connection import open_readable
-from tui_eval.store.read import run_queries
+from tui_eval.store.read import suite_queries
 from tui_eval.store.requests import Verb
 from tui_eval.suites.spec import Suite
 
@@ -23,7 +23,7 @@ def tried(harness: Harness, run: int, args: JsonObject) -> list[VerdictChange | 
     def found() -> Iterator[VerdictChange | TryoutProgress]:
         db = open_readable(harness.path)
         try:
-            frozen = Suite.model_validate_json(run_queries.spec(db, run))
+            frozen = Suite.model_validate_json(suite_queries.spec(db, run))
             changed = edited(frozen, args)
             yield from tryout(db, run, changed, edits(frozen, changed))
         finally:

@@ -18,7 +18,7 @@ from tui_eval.engine.settings import Settings
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.location import attempt_folders
-from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.rows import ScoreRow
 from tui_eval.suites.spec import Suite
@@ -50,8 +50,8 @@ def suite(folder: Path, code: str, cases: list[JsonObject], **scorer: Any) -> Su
 def scores(harness: Harness, run: int) -> list[ScoreRow]:
     """Give the current score of each trial, in their order."""
     with reading(harness.path) as db:
-        trials = run_queries.trials_from(db, run, 0, 100)
-        found = [run_queries.scores(db, trial.id) for trial in trials]
+        trials = trial_rows.trials_from(db, run, 0, 100)
+        found = [trial_rows.scores(db, trial.id) for trial in trials]
     return [next(one for one in of if one.current and not one.superseded) for of in found]
 
 

@@ -23,7 +23,7 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.model.score import Score
 from tui_eval.providers.patience import Patience
-from tui_eval.store.read.open_trials import OpenTrial
+from tui_eval.store.read.trials.open_trials import OpenTrial
 from tui_eval.targets.attempt.attempt_context import AttemptContext
 
 

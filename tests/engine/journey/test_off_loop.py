@@ -24,7 +24,7 @@ from tui_eval.model.score import Grade
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.scoring.judge.item import ReplyForm
 from tui_eval.store.connection import open_readable
-from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.requests import Verb
 
 HANGS = r"^(\w|\w\w)*$"
@@ -49,7 +49,7 @@ def scored(harness: Harness, case_id: str) -> tuple[Verdict | None, str]:
     run = harness.sql("SELECT id FROM runs")[0][0]
     trial = harness.trial(run, case_id)
     with open_readable(harness.path) as db:
-        return trial.verdict, run_queries.reasons(db, [trial.id]).get(trial.id, "")
+        return trial.verdict, trial_rows.reasons(db, [trial.id]).get(trial.id, "")
 
 
 async def test_a_pattern_that_hangs_costs_its_own_trial_and_nobody_elses(harness: Harness) -> None:

@@ -15,7 +15,7 @@ from tui_eval.engine.control.submit import ask
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.settings import Settings
 from tui_eval.model.states import RunState, TrialState
-from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.requests import Verb
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import trial_writes
@@ -210,7 +210,7 @@ async def test_a_judgement_of_an_earlier_opening_is_not_written(harness: Harness
         assert judge.requests == 2  # what was said of the earlier opening is about nothing now
     assert harness.counts(run).done == 5
     for trial in harness.trials(run):
-        counting = [score for score in harness._read(run_queries.scores, trial.id) if score.current]
+        counting = [score for score in harness._read(trial_rows.scores, trial.id) if score.current]
         assert sorted(score.scorer for score in counting) == ["exact", "good"]
         assert not any(score.superseded for score in counting)
 

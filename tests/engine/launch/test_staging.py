@@ -28,7 +28,8 @@ from tui_eval.reports.terminal.summary import summary
 from tui_eval.reports.terminal.tables import AnsiStyle
 from tui_eval.store import lease
 from tui_eval.store.follow import Pulse
-from tui_eval.store.read import bulk, run_queries
+from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import reusable_outputs, trial_rows
 from tui_eval.store.requests import Verb
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import output_writes, run_writes
@@ -277,7 +278,7 @@ async def test_an_output_that_goes_while_it_is_scored_is_asked_for(
     async with FakeModel() as server:
         wanted = suite(server.base_url, 3)
         await harness.run(wanted)
-        kept = bulk.usable_outputs
+        kept = reusable_outputs.usable_outputs
 
         def found(db: sqlite3.Connection, keys: list[bytes]) -> Iterator[tuple[bytes, int, Output]]:
             outputs = {key: (key, known, output) for key, known, output in kept(db, keys)}
@@ -289,7 +290,7 @@ async def test_an_output_that_goes_while_it_is_scored_is_asked_for(
                     other.execute("UPDATE outputs SET superseded = 1 WHERE id = ?", (gone,))
             yield from outputs.values()
 
-        monkeypatch.setattr(bulk, "usable_outputs", found)
+        monkeypatch.setattr(reusable_outputs, "usable_outputs", found)
         run = staged(harness, wanted)
     assert states(harness, run) == [TrialState.DONE, TrialState.QUEUED, TrialState.DONE]
     assert harness.trials(run)[1].output is None
@@ -361,18 +362,18 @@ def test_of_equal_outputs_the_newest_is_used_that_may_be(harness: Harness) -> No
         db.execute("UPDATE outputs SET superseded = 1 WHERE text = 'newest'")
         found = [
             (key, at, output.text)
-            for key, at, output in bulk.usable_outputs(db, [b"c", b"b", b"a"])
+            for key, at, output in reusable_outputs.usable_outputs(db, [b"c", b"b", b"a"])
         ]
         assert found == [(b"b", 2, "b"), (b"a", 3, "new")]
-        assert bulk.usable_keys(db, [b"c", b"a"]) == {b"a"}
+        assert reusable_outputs.usable_keys(db, [b"c", b"a"]) == {b"a"}
 
 
 def test_more_may_be_looked_up_than_one_question_names(harness: Harness) -> None:
     run = harness.create(suite("http://127.0.0.1:9/v1", 1))
     with reading(harness.path) as db:
         keys = [bytes([n % 256]) * 32 for n in range(1200)]
-        assert bulk.usable_keys(db, keys) == set()
-        assert list(bulk.usable_outputs(db, keys)) == []
-        assert bulk.usable_no_more(db, range(1200)) == {*range(1200)}
-        assert bulk.trials_of_cases(db, run, [str(n) for n in range(1200)]) == set()
+        assert reusable_outputs.usable_keys(db, keys) == set()
+        assert list(reusable_outputs.usable_outputs(db, keys)) == []
+        assert reusable_outputs.usable_no_more(db, range(1200)) == {*range(1200)}
+        assert trial_rows.names_of_cases(db, run, [str(n) for n in range(1200)]) == set()
         assert run_queries.run(db, run).total == 0

@@ -21,7 +21,7 @@ from tui_eval.reports.exports.formats import FORMATS
 from tui_eval.reports.exports.jsonl import jsonl
 from tui_eval.reports.exports.whole_file import to_file
 from tui_eval.store.connection import open_readable
-from tui_eval.store.read import run_queries
+from tui_eval.store.read import run_queries, suite_queries
 from tui_eval.store.rows import RunRow
 
 DATA = Path(__file__).parents[2] / "data" / "hostile_outputs.jsonl"
@@ -218,7 +218,7 @@ def _with_calls(folder: Path) -> tuple[sqlite3.Connection, RunRow]:
     case = Case(0, "a", {"id": "a", "country": "=Peru", "capital": "Lima", "scorers": None})
     run = fill(folder / "store.db", Plan({"gpt": [Told(text=None)]}, [case]))
     db = open_readable(folder / "store.db")
-    spec = json.loads(run_queries.spec(db, run))
+    spec = json.loads(suite_queries.spec(db, run))
     spec["prompts"] = [{"user": "Capital of {{ country }}?"}]
     spec["scorers"] = [{"kind": "exact", "name": "exact", "expected": "{{ capital }}"}]
     with closing(sqlite3.connect(folder / "store.db", isolation_level=None)) as own:
@@ -246,7 +246,7 @@ def test_a_line_says_what_was_asked_expected_and_which_tools_were_called(tmp_pat
 
 def test_what_is_expected_by_what_the_output_has_beside_its_text_is_told(tmp_path: Path) -> None:
     db, run = _with_calls(tmp_path)
-    spec = json.loads(run_queries.spec(db, run.id))
+    spec = json.loads(suite_queries.spec(db, run.id))
     spec["targets"] = [
         {"kind": "python", "name": "gpt", "callable": "app.py:answer", "python": "python3"}
     ]

@@ -21,7 +21,8 @@ from tui_eval.reports.terminal.summary import summary
 from tui_eval.reports.terminal.tables import AnsiStyle
 from tui_eval.reports.terminal.whole_case import case_in_full
 from tui_eval.store.connection import open_readable
-from tui_eval.store.read import report_queries, run_queries, trial_queries
+from tui_eval.store.read import report_queries, run_queries
+from tui_eval.store.read.trials import trial_queries
 from tui_eval.ui.run.detail.pages.scores_page import scores_page
 from tui_eval.ui.theme.glyphs import UNICODE
 

@@ -9,7 +9,12 @@ from typing import Any
 from tui_eval.reports.document import document
 from tui_eval.reports.exports.trial_line import TrialLines
 from tui_eval.store import schema
-from tui_eval.store.read import report_queries, run_queries, trial_queries
+from tui_eval.store.read import (
+    report_queries,
+    request_queries,
+    run_queries,
+)
+from tui_eval.store.read.trials import trial_queries, trial_rows
 
 HERE = Path(__file__).parent
 BASE_URL = "http://127.0.0.1:1/v1"
@@ -48,11 +53,11 @@ def _of_run(db: sqlite3.Connection, run: int) -> dict[str, Any]:
         "document": document(db, run),
         "trials": [lines.json(line) for line in report_queries.lines(db, run)],
         "history": [
-            _history(db, run, trial.id) for trial in run_queries.trials_from(db, run, 0, 99)
+            _history(db, run, trial.id) for trial in trial_rows.trials_from(db, run, 0, 99)
         ],
         "requests": [
             [one.verb, one.args, one.outcome, one.detail]
-            for one in run_queries.requests(db, run, pending=False)
+            for one in request_queries.requests(db, run, pending=False)
         ],
         "left_alone": sorted(trial_queries.left_alone(db, run)),
     }

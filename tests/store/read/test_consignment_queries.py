@@ -2,7 +2,8 @@ import sqlite3
 import time
 
 from tests.support import do, staged
-from tui_eval.store.read import consignment_queries, run_queries
+from tui_eval.store.read import consignment_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import consignment_writes, run_writes, trial_writes
 
@@ -25,7 +26,7 @@ def test_how_far_a_consignment_is_stands_with_its_trials_and_is_summed(
             consignment_writes.looked(tx, one, "sent", 1 - number, ends)
 
     do(db, consign)
-    waiting = [trial.waiting for trial in run_queries.trials_from(db, made.run, 0, 9)]
+    waiting = [trial.waiting for trial in trial_rows.trials_from(db, made.run, 0, 9)]
     assert waiting == [
         "bulk 1/2, 1 of 2, ends 01-02 14:20",
         "bulk 1/2, 1 of 2, ends 01-02 14:20",
@@ -42,7 +43,7 @@ def test_how_far_a_consignment_is_stands_with_its_trials_and_is_summed(
     found = consignment_queries.bulk_progress(db, made.run)
     forms = ("bulk, being sent, 2 consignments", "bulk, being sent")
     assert consignment_queries.progress_forms(found) == forms
-    (tried,) = run_queries.attempts(db, made.trials[2])
+    (tried,) = trial_rows.attempts(db, made.trials[2])
     assert (tried.consignment, tried.provider_id) == (2, "batch1")
 
 
@@ -60,5 +61,5 @@ def test_what_is_at_a_provider_is_not_lost_with_its_engine(db: sqlite3.Connectio
         run_writes.recover(tx, made.run)
 
     do(db, consign)
-    states = [trial.state for trial in run_queries.trials_from(db, made.run, 0, 9)]
+    states = [trial.state for trial in trial_rows.trials_from(db, made.run, 0, 9)]
     assert states == ["running", "queued"]

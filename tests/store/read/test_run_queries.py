@@ -9,7 +9,8 @@ from tests.support import Staged, do, score, staged
 from tui_eval.model.output import Failure
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.store.errors import UnknownRunError
-from tui_eval.store.read import run_queries
+from tui_eval.store.read import request_queries, run_queries, suite_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.write import run_writes, trial_writes
 
 
@@ -95,7 +96,7 @@ def test_a_store_without_runs_says_so(db: sqlite3.Connection, name: str) -> None
 
 
 def test_a_run_that_is_not_there_is_an_error_with_its_number(db: sqlite3.Connection) -> None:
-    for question in (run_queries.run, run_queries.spec):
+    for question in (run_queries.run, suite_queries.spec):
         with pytest.raises(UnknownRunError, match="run 7 is not in this store"):
             question(db, 7)
 
@@ -128,7 +129,7 @@ def test_a_run_is_read_as_it_was_made(db: sqlite3.Connection) -> None:
         "before the change",
     )
     assert (row.settings, row.partial, row.state) == ({"limit": 5}, True, RunState.PENDING)
-    assert run_queries.spec(db, run) == '{"name":"capitals"}'
+    assert suite_queries.spec(db, run) == '{"name":"capitals"}'
 
 
 @pytest.fixture
@@ -140,7 +141,7 @@ def grid(db: sqlite3.Connection) -> Staged:
 def test_trials_are_in_dataset_order_by_case_column_and_epoch(
     db: sqlite3.Connection, grid: Staged
 ) -> None:
-    rows = run_queries.trials_from(db, grid.run, 0, 100)
+    rows = trial_rows.trials_from(db, grid.run, 0, 100)
     assert [row.place for row in rows] == list(range(16))
     assert [(row.seq, row.col, row.epoch) for row in rows] == sorted(
         (row.seq, row.col, row.epoch) for row in rows
@@ -149,7 +150,7 @@ def test_trials_are_in_dataset_order_by_case_column_and_epoch(
 
 
 def test_pages_put_together_are_the_whole(db: sqlite3.Connection, grid: Staged) -> None:
-    pages = [run_queries.trials_from(db, grid.run, place, 5) for place in range(0, 20, 5)]
+    pages = [trial_rows.trials_from(db, grid.run, place, 5) for place in range(0, 20, 5)]
     assert [len(page) for page in pages] == [5, 5, 5, 1]
     assert [row.id for page in pages for row in page] == list(grid.trials)
 
@@ -157,41 +158,41 @@ def test_pages_put_together_are_the_whole(db: sqlite3.Connection, grid: Staged) 
 def test_trials_are_given_at_places_in_the_order_asked(
     db: sqlite3.Connection, grid: Staged
 ) -> None:
-    rows = run_queries.trials_at(db, grid.run, [9, 3, 99, 0])
+    rows = trial_rows.trials_at(db, grid.run, [9, 3, 99, 0])
     assert [row.place for row in rows] == [9, 3, 0]
-    assert run_queries.trials_at(db, grid.run, []) == []
+    assert trial_rows.trials_at(db, grid.run, []) == []
 
 
 def test_only_what_changed_since_is_given_oldest_first(
     db: sqlite3.Connection, grid: Staged
 ) -> None:
     since = run_queries.change(db)
-    assert run_queries.trials_changed(db, grid.run, since) == []
+    assert trial_rows.trials_changed(db, grid.run, since) == []
     for place in (7, 2, 11):
         do(db, lambda tx, t=grid.trials[place]: trial_writes.cancel(tx, t))  # type: ignore[misc]
-    changed = run_queries.trials_changed(db, grid.run, since)
+    changed = trial_rows.trials_changed(db, grid.run, since)
     assert [row.place for row in changed] == [7, 2, 11]
-    assert [row.place for row in run_queries.trials_changed(db, grid.run, changed[0].change)] == [
+    assert [row.place for row in trial_rows.trials_changed(db, grid.run, changed[0].change)] == [
         2,
         11,
     ]
-    assert [row.place for row in run_queries.trials_changed(db, grid.run, since, 2)] == [7, 2]
+    assert [row.place for row in trial_rows.trials_changed(db, grid.run, since, 2)] == [7, 2]
 
 
 def test_trials_of_cases_come_in_dataset_order(db: sqlite3.Connection, grid: Staged) -> None:
-    rows = run_queries.trials_of_cases(db, grid.run, ["case-3", "case-1", "case-1", "nope"])
+    rows = trial_rows.trials_of_cases(db, grid.run, ["case-3", "case-1", "case-1", "nope"])
     assert [row.place for row in rows] == [4, 5, 6, 7, 12, 13, 14, 15]
-    assert run_queries.trials_of_cases(db, grid.run, []) == []
+    assert trial_rows.trials_of_cases(db, grid.run, []) == []
 
 
 def test_any_number_of_cases_may_be_asked_for(db: sqlite3.Connection, grid: Staged) -> None:
     many = [*(f"nope-{i}" for i in range(2000)), "case-2"]
-    assert [row.place for row in run_queries.trials_of_cases(db, grid.run, many)] == [8, 9, 10, 11]
+    assert [row.place for row in trial_rows.trials_of_cases(db, grid.run, many)] == [8, 9, 10, 11]
 
 
 def test_a_trial_that_is_not_there_is_none(db: sqlite3.Connection) -> None:
-    assert run_queries.trial(db, 1) is None
-    assert run_queries.request(db, 1) is None
+    assert trial_rows.trial(db, 1) is None
+    assert request_queries.request(db, 1) is None
 
 
 def test_reasons_are_those_of_the_first_scorer_that_is_not_met(
@@ -202,12 +203,12 @@ def test_reasons_are_those_of_the_first_scorer_that_is_not_met(
     finish(db, failed, score(True, "first"), score(False, "second"), score(None, "third"))
     finish(db, ungraded, score(None))
     finish(db, aside, score(), score(False, "extra", required=False))
-    assert run_queries.reasons(db, list(grid.trials)) == {
+    assert trial_rows.reasons(db, list(grid.trials)) == {
         failed: "second: as expected",
         ungraded: "exact: cut short",
     }
     do(db, lambda tx: trial_writes.rescore(tx, failed))
-    assert run_queries.reasons(db, [failed]) == {}
+    assert trial_rows.reasons(db, [failed]) == {}
 
 
 def test_history_is_given_whole_and_in_order(db: sqlite3.Connection, grid: Staged) -> None:
@@ -216,9 +217,9 @@ def test_history_is_given_whole_and_in_order(db: sqlite3.Connection, grid: Stage
     do(db, lambda tx: trial_writes.retry(tx, trial))
     do(db, lambda tx: trial_writes.start_attempt(tx, trial, queue_s=1.0, wait_s=None))
     finish(db, trial, score(True))
-    assert [row.verdict for row in run_queries.scores(db, trial)] == [Verdict.FAIL, Verdict.PASS]
-    assert [row.number for row in run_queries.attempts(db, trial)] == [1, 2, 3]
-    row = run_queries.trial(db, trial)
+    assert [row.verdict for row in trial_rows.scores(db, trial)] == [Verdict.FAIL, Verdict.PASS]
+    assert [row.number for row in trial_rows.attempts(db, trial)] == [1, 2, 3]
+    row = trial_rows.trial(db, trial)
     assert row is not None
     assert (row.state, row.verdict, row.attempts) == (TrialState.DONE, Verdict.PASS, 3)
 

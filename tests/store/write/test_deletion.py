@@ -12,6 +12,7 @@ from tui_eval.model.states import RunState
 from tui_eval.store import lease
 from tui_eval.store.errors import LeaseLostError, UnknownRunError
 from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import output_queries, trial_rows
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import deletion, run_writes, trial_writes
 from tui_eval.store.write.deletion import RunLiveError, delete, deletion_extent
@@ -85,13 +86,13 @@ def one(db: sqlite3.Connection, query: str, *values: object) -> int:
 
 def dump(db: sqlite3.Connection, run: int) -> list[object]:
     """Give all that is shown of a run."""
-    trials = run_queries.trials_from(db, run, 0, 100)
+    trials = trial_rows.trials_from(db, run, 0, 100)
     return [
         (
             trial,
-            None if trial.output is None else run_queries.output(db, trial.output),
-            run_queries.attempts(db, trial.id),
-            run_queries.scores(db, trial.id),
+            None if trial.output is None else output_queries.output(db, trial.output),
+            trial_rows.attempts(db, trial.id),
+            trial_rows.scores(db, trial.id),
         )
         for trial in trials
     ]
@@ -186,7 +187,7 @@ def test_outputs_of_the_run_that_asked_stay_where_one_that_reused_them_goes(
     do(db, lambda tx: trial_writes.retry(tx, first.trials[0]))
     delete(db, second)
     assert [row[0] for row in db.execute("SELECT id FROM outputs ORDER BY id")] == outputs
-    assert [attempt.output for attempt in run_queries.attempts(db, first.trials[0])] == [outputs[0]]
+    assert [attempt.output for attempt in trial_rows.attempts(db, first.trials[0])] == [outputs[0]]
 
 
 def test_the_conversations_of_failed_attempts_go_with_their_run(db: sqlite3.Connection) -> None:
@@ -200,9 +201,9 @@ def test_the_conversations_of_failed_attempts_go_with_their_run(db: sqlite3.Conn
         run_writes.move(tx, first.run, RunState.DONE)
 
     do(db, fail)
-    [attempt] = run_queries.attempts(db, first.trials[0])
+    [attempt] = trial_rows.attempts(db, first.trials[0])
     assert attempt.output is not None
-    assert run_queries.output(db, attempt.output).messages == said
+    assert output_queries.output(db, attempt.output).messages == said
     extent = deletion_extent(db, [first.run])
     assert (extent.outputs, extent.size > 20_000) == (0, True)
     delete(db, first.run)

@@ -14,7 +14,13 @@ from tui_eval.model.score import tally
 from tui_eval.model.states import RUN_MOVES, RunState, TrialState
 from tui_eval.store import clock as moments
 from tui_eval.store import lease, requests
-from tui_eval.store.read import bulk, run_counts, run_queries
+from tui_eval.store.read import (
+    many_rows,
+    run_counts,
+    run_queries,
+    suite_queries,
+)
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import output_writes, run_writes, trial_writes
 from tui_eval.store.write.people import notes
@@ -103,7 +109,7 @@ def test_rows_are_added_in_their_order_however_many_there_are(
 ) -> None:
     db.execute("CREATE TABLE found (id INTEGER PRIMARY KEY, a TEXT, b INTEGER DEFAULT 7, c BLOB)")
     rows = [(f"{n}", bytes([n])) for n in range(many)]
-    bulk.insert(db, "found", ("a", "c"), (row for row in rows))
+    many_rows.insert(db, "found", ("a", "c"), (row for row in rows))
     assert db.execute("SELECT * FROM found ORDER BY id").fetchall() == [
         (n + 1, a, 7, c) for n, (a, c) in enumerate(rows)
     ]
@@ -121,7 +127,7 @@ def test_trials_start_where_staging_found_them(db: sqlite3.Connection) -> None:
         ],
         cases=3,
     )
-    queued, cached, broken = run_queries.trials_from(db, found.run, 0, 3)
+    queued, cached, broken = trial_rows.trials_from(db, found.run, 0, 3)
     assert (queued.state, queued.cached, queued.output) == (TrialState.QUEUED, False, None)
     assert (cached.state, cached.cached, cached.output) == (TrialState.SCORING, True, shared)
     assert (cached.latency_s, cached.cost_usd, cached.attempts) == (0.5, 0.0, 0)
@@ -138,7 +144,7 @@ def test_a_staging_that_did_not_end_is_taken_back_and_done_again(db: sqlite3.Con
     do(db, lambda tx: run_writes.add_cases(tx, run, [case(0)]))
     do(db, lambda tx: run_writes.add_trials(tx, run, [NewTrial(0, 0, 0, 0, key(0))]))
     do(db, lambda tx: run_writes.unstage(tx, run))
-    assert not run_queries.trials_from(db, run, 0, 10)
+    assert not trial_rows.trials_from(db, run, 0, 10)
     stage(db, run, [NewTrial(0, 0, 0, 0, key(0))], cases=1)
     assert run_queries.run(db, run).total == 1
     assert run_queries.run(db, other.run).total == 2
@@ -300,12 +306,12 @@ def test_what_was_in_flight_at_a_crash_is_lost_and_waits_again(db: sqlite3.Conne
 
     do(db, before)
     assert do(db, lambda tx: run_writes.recover(tx, made.run)) == 1
-    states = [row.state for row in run_queries.trials_from(db, made.run, 0, 5)]
+    states = [row.state for row in trial_rows.trials_from(db, made.run, 0, 5)]
     assert states == ["queued", "scoring", "cancelled", "queued", "queued"]
-    assert run_queries.trials_from(db, made.run, 0, 1)[0].waiting is None
-    attempts = [run_queries.attempts(db, trial)[0].state for trial in made.trials[:4]]
+    assert trial_rows.trials_from(db, made.run, 0, 1)[0].waiting is None
+    attempts = [trial_rows.attempts(db, trial)[0].state for trial in made.trials[:4]]
     assert attempts == ["lost", "answered", "lost", "lost"]
-    assert run_queries.attempts(db, other.trials[0])[0].state == "sent"
+    assert trial_rows.attempts(db, other.trials[0])[0].state == "sent"
     recount(db)
 
 
@@ -313,9 +319,9 @@ def test_recovering_twice_changes_nothing(db: sqlite3.Connection) -> None:
     made = staged(db, 2)
     do(db, lambda tx: trial_writes.start_attempt(tx, made.trials[0], queue_s=None, wait_s=None))
     assert do(db, lambda tx: run_writes.recover(tx, made.run)) == 1
-    before = run_queries.trials_from(db, made.run, 0, 2)
+    before = trial_rows.trials_from(db, made.run, 0, 2)
     assert do(db, lambda tx: run_writes.recover(tx, made.run)) == 0
-    assert run_queries.trials_from(db, made.run, 0, 2) == before
+    assert trial_rows.trials_from(db, made.run, 0, 2) == before
 
 
 def test_totals_after_a_crash_are_sums_over_attempts(db: sqlite3.Connection) -> None:
@@ -365,14 +371,14 @@ def test_a_forgotten_run_leaves_nothing(db: sqlite3.Connection) -> None:
         rows = db.execute(f"SELECT count(*) FROM {table} WHERE run = ?", (run,)).fetchone()
         assert rows == (0,), table
     assert [row.id for row in run_queries.runs(db)] == [kept.run]
-    assert len(run_queries.trials_from(db, kept.run, 0, 10)) == 2
+    assert len(trial_rows.trials_from(db, kept.run, 0, 10)) == 2
 
 
 def test_a_run_takes_another_frozen_suite(db: sqlite3.Connection) -> None:
     run = staged(db).run
     before = run_queries.change(db)
     do(db, lambda tx: run_writes.set_spec(tx, run, '{"scorers": []}'))
-    assert run_queries.spec(db, run) == '{"scorers": []}'
+    assert suite_queries.spec(db, run) == '{"scorers": []}'
     assert run_queries.run(db, run).change > before
 
 

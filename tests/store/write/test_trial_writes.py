@@ -13,8 +13,13 @@ from tui_eval.model.attempt_record import AttemptProgress, AttemptRecord
 from tui_eval.model.output import Estimate, Failure, Output, Usage
 from tui_eval.model.score import Grade, Score, tally
 from tui_eval.model.states import TrialState, Verdict
-from tui_eval.store.read import conversation_queries, run_counts, run_queries
+from tui_eval.store.read import (
+    run_counts,
+    run_queries,
+    suite_queries,
+)
 from tui_eval.store.read.run_counts import Counts
+from tui_eval.store.read.trials import conversation_queries, output_queries, trial_rows
 from tui_eval.store.rows import AttemptRow, ScoreRow, TrialRow
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import (
@@ -40,7 +45,7 @@ class Life:
 
     @property
     def row(self) -> TrialRow:
-        row = run_queries.trial(self.db, self.id)
+        row = trial_rows.trial(self.db, self.id)
         assert row is not None
         return row
 
@@ -50,7 +55,7 @@ class Life:
 
     @property
     def scores(self) -> list[ScoreRow]:
-        return run_queries.scores(self.db, self.id)
+        return trial_rows.scores(self.db, self.id)
 
     @property
     def current(self) -> dict[str, ScoreRow]:
@@ -60,7 +65,7 @@ class Life:
 
     @property
     def attempts(self) -> list[AttemptRow]:
-        return run_queries.attempts(self.db, self.id)
+        return trial_rows.attempts(self.db, self.id)
 
     @property
     def counts(self) -> Counts:
@@ -214,7 +219,7 @@ def test_an_answer_is_kept_whole_and_leads_to_scoring(trial: Life) -> None:
     row = trial.row
     assert row.state is TrialState.SCORING
     assert row.output is not None
-    assert run_queries.output(trial.db, row.output) == said
+    assert output_queries.output(trial.db, row.output) == said
     assert (row.latency_s, row.input_tokens, row.output_tokens, row.cost_usd) == (
         0.75,
         10,
@@ -632,5 +637,5 @@ def test_marks_of_a_runs_former_scorers_are_told_from_its_present_ones(trial: Li
     assert trial.change(lambda tx, t: trial_writes.scored_by(tx, t, 0))
     do(trial.db, lambda tx: run_writes.set_spec(tx, trial.run, "{}"))
     assert not trial.change(lambda tx, t: trial_writes.scored_by(tx, t, 0))
-    number = run_queries.spec_change(trial.db, trial.run)
+    number = suite_queries.spec_change(trial.db, trial.run)
     assert trial.change(lambda tx, t: trial_writes.scored_by(tx, t, number))

@@ -21,7 +21,7 @@ from tui_eval.engine.settings import Settings
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.store.location import attempt_folders
-from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import output_queries, trial_rows
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.suites.spec import Suite
 from tui_eval.targets.python_function import worker_process
@@ -81,11 +81,11 @@ class Shop:
         trial = self.harness.trial(run, case)
         assert trial.output is not None, (trial.state, trial.error_kind, trial.error_message)
         with reading(self.harness.path) as db:
-            return run_queries.output(db, trial.output)
+            return output_queries.output(db, trial.output)
 
     def attempt(self, run: int, case: str) -> Any:
         with reading(self.harness.path) as db:
-            return run_queries.attempts(db, self.harness.trial(run, case).id)[-1]
+            return trial_rows.attempts(db, self.harness.trial(run, case).id)[-1]
 
 
 @pytest.fixture

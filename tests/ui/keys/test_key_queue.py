@@ -15,8 +15,8 @@ from tests.ui.playing import (
     shown_on,
     until,
 )
-from tui_eval.store.read import trial_queries
-from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.read.trials import trial_queries
+from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.ui.app import TuiEvalApp
 from tui_eval.ui.screens.runs_screen import RunsScreen
 

@@ -19,7 +19,7 @@ from tests.ui.playing import (
     until_shown,
 )
 from tui_eval.model.case import Case
-from tui_eval.store.read import trial_queries
+from tui_eval.store.read.trials import trial_queries
 from tui_eval.ui.app import TuiEvalApp
 from tui_eval.ui.dialogs.menu import Menu
 from tui_eval.ui.run.detail.comparable import comparable_texts, text_of

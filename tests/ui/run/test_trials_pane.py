@@ -11,7 +11,7 @@ from tests.ui.playing import app_on, by_hand, run_screen, settle, shown_on, unti
 from tui_eval.model.case import Case
 from tui_eval.model.states import RunState
 from tui_eval.store import lease
-from tui_eval.store.read import trial_queries
+from tui_eval.store.read.trials import trial_queries
 from tui_eval.ui.run.detail.trial_detail import TrialPage
 from tui_eval.ui.screens import run_screen as run_screen_module
 from tui_eval.ui.screens.run_screen import RunScreen

@@ -334,12 +334,12 @@ def _need_scorers(store: Path, run: "RunRow", wanted: tuple[str, ...], specs: "J
     import json
 
     from tui_eval.cli.named.runs import readable
-    from tui_eval.store.read import report_queries, run_queries
+    from tui_eval.store.read import report_queries, suite_queries
 
     with readable(store) as db:
         scored = report_queries.scorer_names(db, run.id)
         if specs is None:
-            specs = json.loads(run_queries.spec(db, run.id))["scorers"]
+            specs = json.loads(suite_queries.spec(db, run.id))["scorers"]
     known = [str(spec["name"]) for spec in specs if isinstance(spec, dict)] if isinstance(
         specs, list
     ) else []  # fmt: skip

@@ -34,11 +34,11 @@ def refuse_unknown_cases(db: "sqlite3.Connection", run: "RunRow", cases: Sequenc
     Raises:
         Refused: naming the first.
     """
-    from tui_eval.store.read import run_queries
+    from tui_eval.store.read.trials import trial_rows
     from tui_eval.suites.loading.errors import NEAR
 
-    there = {trial.case_id for trial in run_queries.trials_of_cases(db, run.id, cases)}
+    there = {trial.case_id for trial in trial_rows.trials_of_cases(db, run.id, cases)}
     missing = [case for case in cases if case not in there]
     if missing:
-        known = (trial.case_id for trial in run_queries.trials_from(db, run.id, 0, NEAR))
+        known = (trial.case_id for trial in trial_rows.trials_from(db, run.id, 0, NEAR))
         refuse_unknown(f"case of run {run.name}", missing, known)

@@ -28,9 +28,10 @@ def trials_of_case(
     """
     from tui_eval.format import many
     from tui_eval.store.read import run_queries
+    from tui_eval.store.read.trials import trial_rows
 
     refuse_unknown_cases(db, run, [case_id])
-    trials = run_queries.trials_of_cases(db, run.id, [case_id])
+    trials = trial_rows.trials_of_cases(db, run.id, [case_id])
     if target is not None:
         columns = run_queries.columns(db, run.id)
         names = [name for column in columns for name in (column.target, column.name)]

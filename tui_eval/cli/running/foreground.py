@@ -26,7 +26,7 @@ from tui_eval.store.follow import Pulse, follow
 from tui_eval.store.lease import Lease
 from tui_eval.store.location import log_file
 from tui_eval.store.opening.store_file import check_place
-from tui_eval.store.read import run_queries
+from tui_eval.store.read import request_queries, run_queries
 from tui_eval.store.rows import RunRow
 from tui_eval.suites.loading.errors import SuiteError
 
@@ -207,7 +207,7 @@ class _Drive:
         return f"{of.run.name}{self._telling.of_store}"
 
     async def _pending(self, reading: Connection) -> bool:
-        return bool(await reading.call(run_queries.requests, self._run))
+        return bool(await reading.call(request_queries.requests, self._run))
 
     async def _row(self, reading: Connection) -> RunRow:
         return await reading.call(run_queries.run, self._run)

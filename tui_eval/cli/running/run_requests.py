@@ -56,10 +56,10 @@ def request_row(store: Path, request: int) -> "RequestRow":
         CommandError: the run was deleted meanwhile.
     """
     from tui_eval.cli.named.runs import readable
-    from tui_eval.store.read import run_queries
+    from tui_eval.store.read import request_queries
 
     with readable(store) as db:
-        row = run_queries.request(db, request)
+        row = request_queries.request(db, request)
     if row is None:
         raise CommandError("the run was deleted meanwhile")
     return row

@@ -11,7 +11,8 @@ from tui_eval.engine.control.output_questions import (
     OutputQuestions,
 )
 from tui_eval.model.json import Json
-from tui_eval.store.read import grade_queries, run_queries
+from tui_eval.store.read import grade_queries
+from tui_eval.store.read.trials import trial_rows
 
 
 def hand_grade(question: OutputQuestion, given: Json, *, by: str, note: str) -> HandGrade:
@@ -61,7 +62,7 @@ def of_person(
     questions = OutputQuestions(db, run)
     found = []
     for row in grade_queries.given(db, run, scorer):
-        trial = run_queries.trial(db, row.trial)
+        trial = trial_rows.trial(db, row.trial)
         if row.person != person or row.verdict is None or trial is None:
             continue
         try:

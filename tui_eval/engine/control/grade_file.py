@@ -14,6 +14,7 @@ from tui_eval.engine.control.output_questions import (
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.score import Grade
 from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.rows import TrialRow
 from tui_eval.store.write.people import notes
 from tui_eval.store.write.people.grade_writes import LONGEST_NAME, NewGrade
@@ -141,7 +142,7 @@ class _Reader:
         self._columns = run_queries.columns(db, run)
         named = [case for row in rows if isinstance(case := row.get("case_id"), str)]
         self._trials: dict[str, list[TrialRow]] = {}
-        for trial in run_queries.trials_of_cases(db, run, named):
+        for trial in trial_rows.trials_of_cases(db, run, named):
             self._trials.setdefault(trial.case_id, []).append(trial)
 
     def grade(self, row: "Json | _MistakeError") -> FileGrade:
@@ -168,7 +169,7 @@ class _Reader:
         if not isinstance(case, str):
             raise _MistakeError("case_id", "is missing" if case is None else "must be a text")
         if case not in self._trials:
-            there = (one.case_id for one in run_queries.trials_from(self._db, self._run, 0, _NEAR))
+            there = (one.case_id for one in trial_rows.trials_from(self._db, self._run, 0, _NEAR))
             raise _MistakeError(
                 "case_id", f'"{case}" is no case of the run', did_you_mean(case, there)
             )

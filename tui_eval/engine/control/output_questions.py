@@ -14,6 +14,7 @@ from tui_eval.model.score import Grade
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.judge.person_grade import lines_of, person_grade, question_of
 from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import output_queries, trial_rows
 from tui_eval.store.rows import TrialRow
 from tui_eval.suites.data.grade_forms import GradeQuestion, read_grade
 from tui_eval.suites.frozen_suite import frozen_suite
@@ -90,8 +91,8 @@ class OutputQuestions:
         """
         if trial.output is None:
             raise NoQuestionError(f"it has no output to grade ({trial.state})")
-        output = run_queries.output(self._db, trial.output)
-        case = run_queries.case(self._db, self._run, trial.seq)
+        output = output_queries.output(self._db, trial.output)
+        case = trial_rows.case(self._db, self._run, trial.seq)
         try:
             checks = self._scoring.checks(self._columns[trial.col], case, output)
         except TemplateError as error:
@@ -99,7 +100,7 @@ class OutputQuestions:
         if isinstance(checks, Failure):
             raise NoQuestionError(checks.message)
         known = {check.name: check for check in checks}
-        for score in run_queries.scores(self._db, trial.id):
+        for score in trial_rows.scores(self._db, trial.id):
             if score.current and score.scorer not in known:
                 known[score.scorer] = Check(
                     score.scorer, "", {}, weight=score.weight, required=score.required

@@ -17,9 +17,9 @@ from tui_eval.engine.settings import Settings
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
 from tui_eval.store import requests
-from tui_eval.store.read import run_queries
+from tui_eval.store.read import request_queries, run_queries, suite_queries
 from tui_eval.store.read.consignment_queries import awaited_requests
-from tui_eval.store.read.open_trials import open_count
+from tui_eval.store.read.trials.open_trials import open_count
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.rows import RequestRow
 from tui_eval.store.tx import Tx
@@ -96,7 +96,7 @@ class RequestHandler:
 
     async def answer_pending(self) -> None:
         """Answer all that is pending."""
-        for request in await self._reading.call(run_queries.requests, self._run):
+        for request in await self._reading.call(request_queries.requests, self._run):
             if self._host.leaving and request.verb in _BEGINNING:
                 continue
             try:
@@ -106,7 +106,7 @@ class RequestHandler:
             await self._log_answer(request.id)
 
     async def _log_answer(self, request_id: int) -> None:
-        answered = await self._reading.call(run_queries.request, request_id)
+        answered = await self._reading.call(request_queries.request, request_id)
         if answered is not None:
             log.info(
                 "request %d %s by %s: %s, %s",
@@ -231,7 +231,7 @@ class RequestHandler:
             trial_writes.unscore_open(
                 tx, self._run
             )  # nothing of what is being scored is written then
-            return *found, run_queries.spec_change(tx.db, self._run)
+            return *found, suite_queries.spec_change(tx.db, self._run)
 
         found = await self._writer.write(write)
         if found is not None:

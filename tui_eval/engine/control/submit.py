@@ -8,7 +8,7 @@ from tui_eval.engine.control.verbs import MoveResult, RequestAnswer
 from tui_eval.model.json import JsonObject
 from tui_eval.model.states import RunState
 from tui_eval.store import lease, requests
-from tui_eval.store.read import run_queries
+from tui_eval.store.read import request_queries, run_queries
 from tui_eval.store.read.consignment_queries import open_consignments
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.tx import Tx
@@ -59,7 +59,7 @@ def settle(store: Path, run_id: int, request_id: int) -> None:
 
 def needs_engine(db: sqlite3.Connection, run_id: int, request_id: int) -> bool:
     """Whether an engine must be started for a request to be answered."""
-    request = run_queries.request(db, request_id)
+    request = request_queries.request(db, request_id)
     return request is not None and request.outcome is None and not run_queries.run(db, run_id).live
 
 
@@ -71,7 +71,7 @@ def _ask(tx: Tx, run_id: int, verb: Verb, args: JsonObject) -> int:
 
 def _settle(tx: Tx, run_id: int, request_id: int) -> None:
     """Answer a request, unless somebody has, or it takes an engine."""
-    request = run_queries.request(tx.db, request_id)
+    request = request_queries.request(tx.db, request_id)
     if request is None or request.outcome is not None or run_queries.run(tx.db, run_id).live:
         return
     verb = Verb(request.verb)

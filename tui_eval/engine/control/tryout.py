@@ -14,7 +14,7 @@ from tui_eval.engine.session import Session
 from tui_eval.model.output import Failure
 from tui_eval.model.score import Score, Tally, tally
 from tui_eval.model.states import Verdict
-from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import output_queries, trial_rows
 from tui_eval.store.rows import ScoreRow, TrialRow
 from tui_eval.suites.spec import Suite
 from tui_eval.suites.templates.template import TemplateError
@@ -70,7 +70,7 @@ def _tried(
     outputs = judged = broken = 0
     problem: str | None = None
     place = -1
-    while page := run_queries.trials_from(db, run, place + 1, _PAGE):
+    while page := trial_rows.trials_from(db, run, place + 1, _PAGE):
         place = page[-1].place
         for trial in page:
             if trial.verdict is None or trial.output is None:
@@ -106,11 +106,11 @@ class _Trying:
         None: judges are asked, or programs run.
         """
         assert trial.output is not None, "only what has an output is tried"
-        case = run_queries.case(self._db, self._run, trial.seq)
-        output = run_queries.output(self._db, trial.output)
+        case = trial_rows.case(self._db, self._run, trial.seq)
+        output = output_queries.output(self._db, trial.output)
         kept = [
             row.as_score()
-            for row in run_queries.scores(self._db, trial.id)
+            for row in trial_rows.scores(self._db, trial.id)
             if _counts(row) and (row.scorer not in self._edits.scorers or row.source == "human")
         ]
         outcome = self._session.outcome(self._columns[trial.col], case, output, kept)

@@ -17,8 +17,8 @@ from tui_eval.engine.control import hand_grades
 from tui_eval.engine.control.refusal import Refusal
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.states import RunState, TrialState
-from tui_eval.store.read import run_queries
 from tui_eval.store.read.run_counts import board
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.search.views import STANDS, TrialOutcome
 from tui_eval.store.tx import Tx
@@ -73,7 +73,7 @@ def selected(db: sqlite3.Connection, run: int, args: JsonObject) -> Sequence[int
     condition = " OR ".join(_WHICH[word] for word in wanted)
     cases = _words(args.get("cases"))
     if cases:
-        named = [trial.id for trial in run_queries.trials_of_cases(db, run, cases)]
+        named = [trial.id for trial in trial_rows.trials_of_cases(db, run, cases)]
         return _ids(
             db,
             "SELECT t.id FROM json_each(?2) j "  # noqa: S608

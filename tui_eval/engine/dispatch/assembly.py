@@ -46,7 +46,7 @@ from tui_eval.processes.machine import Machine
 from tui_eval.providers.patience import Patience
 from tui_eval.store.location import attempt_folders, kept_files
 from tui_eval.store.read.figures.call_spending import USER
-from tui_eval.store.read.open_trials import ByRetried
+from tui_eval.store.read.trials.open_trials import ByRetried
 from tui_eval.store.write import run_writes
 from tui_eval.store.write.judges.measured_judges import JudgedTrial
 from tui_eval.suites.judge_choice import asked_judges

@@ -21,7 +21,7 @@ from tui_eval.engine.judging.judging import Judging
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.run_store import RunStore
 from tui_eval.engine.session import Session
-from tui_eval.store.read.open_trials import ByRetried
+from tui_eval.store.read.trials.open_trials import ByRetried
 from tui_eval.targets.bulk_access import BulkAccess
 
 

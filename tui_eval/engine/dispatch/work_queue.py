@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from tui_eval.engine.journey.trial_in_flight import TrialInFlight
 from tui_eval.model.states import TrialState
 from tui_eval.store.connection import Connection
-from tui_eval.store.read.open_trials import ByRetried, open_work
+from tui_eval.store.read.trials.open_trials import ByRetried, open_work
 
 
 class WorkQueue:

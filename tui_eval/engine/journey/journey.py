@@ -41,7 +41,7 @@ from tui_eval.isolated.calls import AbandonedError
 from tui_eval.model.json import JsonObject, canonical
 from tui_eval.model.output import Failure, Output
 from tui_eval.store import clock
-from tui_eval.store.read.open_trials import OpenTrial
+from tui_eval.store.read.trials.open_trials import OpenTrial
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import trial_writes
 from tui_eval.store.write.output_writes import NO_KEY

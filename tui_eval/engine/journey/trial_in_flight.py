@@ -6,7 +6,7 @@ from enum import Enum, auto
 from typing import Any
 
 from tui_eval.engine.limits.call_permit import CallHistory
-from tui_eval.store.read.open_trials import OpenTrial
+from tui_eval.store.read.trials.open_trials import OpenTrial
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import trial_writes
 from tui_eval.targets.attempt.attempt_context import AttemptContext

@@ -18,7 +18,7 @@ from tui_eval.model.states import RunState
 from tui_eval.store import lease, requests
 from tui_eval.store.errors import StoreError, UnknownRunError
 from tui_eval.store.location import log_file
-from tui_eval.store.read import run_queries
+from tui_eval.store.read import request_queries, run_queries
 from tui_eval.store.requests import Outcome
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import run_writes
@@ -150,7 +150,7 @@ def _close(tx: Tx, name: str, why: str) -> None:
     run = run_queries.run_named(tx.db, name)
     if run.live:
         return
-    for request in run_queries.requests(tx.db, run.id):
+    for request in request_queries.requests(tx.db, run.id):
         requests.answer(tx, request.id, Outcome.CLOSED, why)
     if not run.state.settled:
         run_writes.recover(tx, run.id)

@@ -13,7 +13,7 @@ from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject, canonical
 from tui_eval.model.output import Failure
-from tui_eval.store.read.bulk import batched, question_marks
+from tui_eval.store.read.many_rows import batched, question_marks
 from tui_eval.store.search.views import STANDS
 from tui_eval.store.text import unpack_text
 from tui_eval.suites.data import seeded_sampling

@@ -13,7 +13,7 @@ from tui_eval.engine.launch.staged_copy import stage_copy, staging_digest
 from tui_eval.engine.launch.staging import StagingWriter, as_launched, stage
 from tui_eval.engine.session import Session
 from tui_eval.engine.sweep.sweep_staging import stage_sweep
-from tui_eval.store.read import run_queries
+from tui_eval.store.read import suite_queries
 from tui_eval.store.rows import RunRow
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import run_writes
@@ -59,7 +59,7 @@ def stage_run(
     chosen = cases_of_verdict(db, row.suite, session.settings, row.id)
     writer = StagingWriter(db, row.id, number, told, stopped=stopped)
     writer.write(partial(run_writes.add_columns, run=row.id, columns=session.column_rows()))
-    kept = run_queries.data_files(db, row.id)
+    kept = suite_queries.data_files(db, row.id)
     files = None if kept is None else [DataFile.of(one) for one in kept]
     if (plan := session.settings.sweep) is not None:
         there = stage_sweep(writer, session, plan, files or [])
@@ -77,7 +77,7 @@ def _stage_cases(
     files: Sequence[DataFile] | None,
 ) -> int:
     """Write what a suite's cases come to; return how many trials there are, or cases of a part."""
-    digest = staging_digest(session, run_queries.spec(writer.db, row.id), files)
+    digest = staging_digest(session, suite_queries.spec(writer.db, row.id), files)
     if digest is not None and files is not None:
         copied = stage_copy(writer, digest, session, files)
         if copied is not None:

@@ -16,7 +16,7 @@ from tui_eval.model.case import Case
 from tui_eval.model.output import Failure, Output
 from tui_eval.store import lease
 from tui_eval.store.connection import unhurried
-from tui_eval.store.read import bulk
+from tui_eval.store.read.trials import reusable_outputs
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import run_writes
 from tui_eval.store.write.run_writes import NewTrial
@@ -137,7 +137,9 @@ def stage(
 
 def _write(tx: Tx, run: int, cases: Sequence[Case], new: Sequence[NewTrial]) -> None:
     used = [trial.output for trial in new if trial.output is not None]
-    gone = bulk.usable_no_more(tx.db, used)  # another process may delete a run, or retry
+    gone = reusable_outputs.usable_no_more(
+        tx.db, used
+    )  # another process may delete a run, or retry
     if gone:
         new = [
             trial._replace(output=None, latency_s=None, failure=None, scores=None)
@@ -170,7 +172,7 @@ def _known(
     known: dict[bytes | None, _Known] = {}
     until = time.monotonic() + _SCORING_S
     late = False
-    for key, output_id, output in bulk.usable_outputs(db, [*wants]):
+    for key, output_id, output in reusable_outputs.usable_outputs(db, [*wants]):
         outcome = None if late else _outcome(scorer, wants[key], output)
         known[key] = _Known(output_id, output.latency_s, outcome)
         late = time.monotonic() > until

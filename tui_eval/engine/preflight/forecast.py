@@ -9,7 +9,7 @@ from tui_eval.engine.launch.plan import PlannedTrial, problems
 from tui_eval.engine.preflight.stale_reasons import NOTHING, StaleReasons
 from tui_eval.engine.session import Session
 from tui_eval.format import many, number
-from tui_eval.store.read import bulk
+from tui_eval.store.read.trials import reusable_outputs, trial_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +118,10 @@ def launch_forecast(
     cases = known = 0
     for portion in session.wanted(only):
         keys = [want.key for want in portion if want.key is not None]
-        there = bulk.usable_keys(db, keys) if db is not None else set()
-        had: set[bulk.TrialName] = set()
+        there = reusable_outputs.usable_keys(db, keys) if db is not None else set()
+        had: set[trial_rows.TrialName] = set()
         if db is not None and before is not None:
-            had = bulk.trials_of_cases(db, before, [want.case.id for want in portion])
+            had = trial_rows.names_of_cases(db, before, [want.case.id for want in portion])
         wrong = problems((want for want in portion if want.key is not None), session.problem)
         for want in portion:
             was_there = _name(want) in had
@@ -161,5 +161,5 @@ def _last_full_run(db: sqlite3.Connection, suite: str) -> int | None:
     return None if row is None else int(row[0])
 
 
-def _name(want: PlannedTrial) -> bulk.TrialName:
+def _name(want: PlannedTrial) -> trial_rows.TrialName:
     return want.case.id, want.column.name, want.epoch

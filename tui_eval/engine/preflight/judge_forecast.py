@@ -27,8 +27,9 @@ from tui_eval.scoring.check import Check
 from tui_eval.scoring.incomplete_output import override
 from tui_eval.scoring.judge.item import Item, split
 from tui_eval.scoring.judge.request import request
-from tui_eval.store.read import report_queries, run_queries
+from tui_eval.store.read import report_queries
 from tui_eval.store.read.judges.judge_figures import last_usage
+from tui_eval.store.read.trials import output_queries
 from tui_eval.suites.spec import JudgeSpec, Suite
 
 STAND_IN: Final = "(the output of {target} stands here)"
@@ -215,7 +216,7 @@ def _stored(db: sqlite3.Connection, key: bytes) -> Output | None:
         "ORDER BY id DESC LIMIT 1",
         (key,),
     ).fetchone()
-    return None if row is None else run_queries.output(db, row[0])
+    return None if row is None else output_queries.output(db, row[0])
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from tui_eval.engine.session import Session
 from tui_eval.model.states import StartRefusal
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.store.connection import Connection
-from tui_eval.store.read import run_queries
+from tui_eval.store.read import request_queries, run_queries
 from tui_eval.store.rows import RunRow
 
 _UPDATED: Final = (
@@ -47,13 +47,13 @@ async def needs_workers(reading: Connection, row: RunRow) -> bool:
 
 
 def _asks_workers(db: sqlite3.Connection, run: int) -> bool:
-    asked = run_queries.requests(db, run)
+    asked = request_queries.requests(db, run)
     at_workers = any(request.args.get("at_workers") is True for request in asked)
     return at_workers or asks_targets(db, run, {request.verb for request in asked})
 
 
 def _verbs(db: sqlite3.Connection, run: int) -> set[str]:
-    return {request.verb for request in run_queries.requests(db, run)}
+    return {request.verb for request in request_queries.requests(db, run)}
 
 
 async def _updated(session: Session, reading: Connection, row: RunRow) -> str | None:

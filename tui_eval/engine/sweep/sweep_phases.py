@@ -12,8 +12,8 @@ from tui_eval.model.sweep_plan import SweepPlan
 from tui_eval.statistics.load import level_load
 from tui_eval.store.read import run_queries, sweep_queries
 from tui_eval.store.read.comparing import comparison_queries
-from tui_eval.store.read.open_trials import open_count
 from tui_eval.store.read.sweep_queries import SweepLevel
+from tui_eval.store.read.trials.open_trials import open_count
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import sweep_writes
 from tui_eval.store.write.output_writes import NO_KEY

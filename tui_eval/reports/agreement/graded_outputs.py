@@ -12,9 +12,10 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.states import Verdict
 from tui_eval.scoring.judge.verdict import verdict_of_value
 from tui_eval.statistics.corrected import independence_of_verdicts
-from tui_eval.store.read import grade_queries, trial_queries
+from tui_eval.store.read import grade_queries
 from tui_eval.store.read.comparing import comparison_queries
 from tui_eval.store.read.grade_queries import GivenGradeRow
+from tui_eval.store.read.trials import trial_queries
 from tui_eval.suites.scorers.judge.judge_settings import deciding
 from tui_eval.suites.spec import Suite
 

@@ -13,8 +13,13 @@ from tui_eval.reports.agreement.measures import (
     agreement_measures,
     people_agreement,
 )
-from tui_eval.store.read import grade_queries, report_queries, run_queries, trial_queries
+from tui_eval.store.read import (
+    grade_queries,
+    report_queries,
+    run_queries,
+)
 from tui_eval.store.read.run_counts import board
+from tui_eval.store.read.trials import trial_queries
 from tui_eval.store.write.judges import measured_judges
 from tui_eval.suites.frozen_suite import readable_suite
 from tui_eval.suites.spec import Suite

@@ -14,7 +14,7 @@ from tui_eval.model.states import RunState
 from tui_eval.reports.comparison.compared_case import ComparedCase
 from tui_eval.reports.rates.case_results import case_score, case_verdict, fate, graded_scores
 from tui_eval.reports.rates.pass_rates import rests_on_judges
-from tui_eval.store.read import run_queries
+from tui_eval.store.read import run_queries, suite_queries
 from tui_eval.store.read.comparing import comparison_queries, paired_queries
 from tui_eval.store.read.comparing.comparison_queries import compared
 from tui_eval.store.read.comparing.paired_queries import Fates, RunColumn
@@ -132,7 +132,7 @@ class RunSide:
     @property
     def frozen_scorers(self) -> str | None:
         """Its scorers as they are frozen (see `Side.frozen_scorers`)."""
-        return run_queries.frozen_scorers(self.db, self.run.id)
+        return suite_queries.frozen_scorers(self.db, self.run.id)
 
     def cases(self, column: str, scorer: str | None = None) -> Iterator[tuple[str, ComparedCase]]:
         """Yield what each case came to (see `Side.cases`)."""
@@ -154,7 +154,7 @@ class RunSide:
     @property
     def cluster_column(self) -> str | None:
         """The column of the dataset that says which cases belong together; None: none does."""
-        return run_queries.cluster_column(self.db, self.run.id)
+        return suite_queries.cluster_column(self.db, self.run.id)
 
     @property
     def rules(self) -> CaseRules:
@@ -215,7 +215,7 @@ def _rules_of(db: sqlite3.Connection, run_id: int) -> CaseRules:
         UnreadableSuiteError: this version does not know the rules.
     """
     try:
-        return FrozenRules.of_table(run_queries.run_table(db, run_id))
+        return FrozenRules.of_table(suite_queries.run_table(db, run_id))
     except ValueError:
         from tui_eval.suites.frozen_suite import frozen_suite
 

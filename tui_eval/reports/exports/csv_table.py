@@ -15,8 +15,9 @@ from tui_eval.reports.exports.export_choice import ExportChoice, chosen_lines
 from tui_eval.reports.exports.trial_line import TrialLines
 from tui_eval.reports.judging.opinions import spread
 from tui_eval.reports.rates.epoch_spread import epoch_spread
-from tui_eval.store.read import attempt_queries, report_queries, trial_queries
+from tui_eval.store.read import report_queries
 from tui_eval.store.read.report_queries import TrialLine
+from tui_eval.store.read.trials import attempt_queries, trial_queries
 from tui_eval.store.rows import RunRow
 
 # spreadsheets skip white space and quotes; some take the other separators for the cell's end

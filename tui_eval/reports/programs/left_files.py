@@ -21,7 +21,8 @@ from tui_eval.processes.workspace.rebuilding import (
 from tui_eval.processes.workspace.removal import remove_folder
 from tui_eval.processes.workspace.source import WorkspaceSource
 from tui_eval.store.files import FileStore
-from tui_eval.store.read import attempt_queries, run_queries
+from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import attempt_queries, trial_rows
 from tui_eval.store.rows import TrialRow
 from tui_eval.suites.frozen_suite import readable_suite
 from tui_eval.suites.templates.template import TemplateError
@@ -151,7 +152,7 @@ def source_of(db: sqlite3.Connection, run: int, trial: TrialRow) -> WorkspaceSou
     asked = Column(column.index, column.name, column.target, column.prompt)
     try:
         target = build(suite)[column.target]
-        return target.workspace_source(asked, run_queries.case(db, run, trial.seq))
+        return target.workspace_source(asked, trial_rows.case(db, run, trial.seq))
     except (TemplateError, WorkspaceError, ValueError) as error:
         raise WorkspaceError(str(error)) from error
 

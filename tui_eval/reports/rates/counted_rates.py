@@ -17,7 +17,7 @@ from tui_eval.reports.rates.case_results import fate
 from tui_eval.reports.rates.rate_sums import AskedCases, RateSums, ReducedSums
 from tui_eval.statistics.estimates import ClusteredSample, Sample
 from tui_eval.store.chunks.kept_figures import KeptFigures, figures_of
-from tui_eval.store.read import run_queries
+from tui_eval.store.read import suite_queries
 from tui_eval.store.read.comparing import comparison_queries
 from tui_eval.store.read.figures import chunk_queries
 
@@ -58,7 +58,7 @@ def sums_of_run(db: sqlite3.Connection, run_id: int, rules: CaseRules) -> SumsOf
     Raises:
         UnknownRunError: there is no such run.
     """
-    clusters = run_queries.cluster_column(db, run_id)
+    clusters = suite_queries.cluster_column(db, run_id)
     new = partial(new_sums, rules, clusters)
     key = digest([rules.errors, [how.name for how in rules.reductions], clusters]).hex()
     figures: KeptFigures[Any, SumsOfRun] = KeptFigures(

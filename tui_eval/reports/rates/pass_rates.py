@@ -13,10 +13,11 @@ from tui_eval.model.reduction import FrozenRules
 from tui_eval.reports.rates.run_rates import rates
 from tui_eval.statistics.intervals import wilson
 from tui_eval.store.chunks.kept_figures import KeptFigures, figures_of
-from tui_eval.store.read import run_queries, trial_queries
+from tui_eval.store.read import run_queries, suite_queries
 from tui_eval.store.read.figures import chunk_queries
 from tui_eval.store.read.judges.judge_figures import has_judges
 from tui_eval.store.read.run_counts import Counts, board
+from tui_eval.store.read.trials import trial_queries
 
 _OF_ONE = frozenset({"mean", "max", "majority"})
 """Reductions that leave a single epoch what it is."""
@@ -57,14 +58,14 @@ def pass_rates(
     Raises:
         UnknownRunError: there is no such run.
     """
-    rules = run_queries.run_table(db, run_id)
+    rules = suite_queries.run_table(db, run_id)
     staged = run_queries.run(db, run_id).staged
     _, by_column = board(db, run_id)
     if a_case_is_a_trial(db, run_id) if one_each is None else one_each:
         fails = rules.get("errors") == "fail"
         counted = {column: _counted(of, fails, staged) for column, of in by_column.items()}
         # only an interval needs to know which cases belong together
-        if run_queries.cluster_column(db, run_id) is None or any(
+        if suite_queries.cluster_column(db, run_id) is None or any(
             of.open for of in counted.values()
         ):
             return counted
@@ -85,7 +86,7 @@ def a_case_is_a_trial(db: sqlite3.Connection, run_id: int) -> bool:
     Raises:
         UnknownRunError: there is no such run.
     """
-    rules = run_queries.run_table(db, run_id)
+    rules = suite_queries.run_table(db, run_id)
     return (
         _OF_ONE.issuperset(reducer_names(rules))
         and rules.get("errors", "leave_out") in ("leave_out", "fail")

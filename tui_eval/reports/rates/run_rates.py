@@ -8,7 +8,7 @@ from tui_eval.model.reduction import CaseRules
 from tui_eval.reports.rates.counted_rates import new_sums, sums_of_run
 from tui_eval.reports.rates.rate_sums import RateSums, ReducedSums
 from tui_eval.statistics.intervals import Interval
-from tui_eval.store.read import run_queries
+from tui_eval.store.read import run_queries, suite_queries
 
 SMALL_GROUP = 20
 """Cases below which a group is shown with counts instead of rates."""
@@ -103,7 +103,7 @@ def rates(db: sqlite3.Connection, run_id: int, rules: CaseRules) -> RunRates:
     """
     staged = run_queries.run(db, run_id).staged
     found = sums_of_run(db, run_id, rules)
-    nothing = new_sums(rules, run_queries.cluster_column(db, run_id))
+    nothing = new_sums(rules, suite_queries.cluster_column(db, run_id))
     columns = {column.index for column in run_queries.columns(db, run_id)} | found.columns.keys()
     return RunRates(
         {col: _rates(found.columns.get(col, nothing), staged) for col in sorted(columns)},

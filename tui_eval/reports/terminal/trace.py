@@ -16,7 +16,7 @@ from tui_eval.model.visible import visible_line
 from tui_eval.reports.jsontext import dollars, rounded
 from tui_eval.reports.terminal.tables import AnsiStyle
 from tui_eval.store.read.judges.judge_calls import JudgeCall
-from tui_eval.store.read.trial_trace import FindingRow, TrialTrace
+from tui_eval.store.read.trials.trial_trace import FindingRow, TrialTrace
 from tui_eval.store.rows import AttemptRow, RequestRow, ScoreRow
 
 _KEY_DIGITS = 12

@@ -20,8 +20,9 @@ from tui_eval.reports.programs.program_words import (
 )
 from tui_eval.reports.rates.epoch_spread import epoch_spread
 from tui_eval.reports.terminal.tables import AnsiStyle
-from tui_eval.store.read import report_queries, run_queries, trial_queries
-from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.read import report_queries, run_queries
+from tui_eval.store.read.trials import output_queries, trial_queries
+from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.store.rows import AttemptRow, ColumnRow, ScoreRow, TrialRow
 from tui_eval.suites.frozen_suite import frozen_suite
 from tui_eval.suites.spec import Suite
@@ -186,7 +187,7 @@ class _Trial:
             yield f"{_DEEPER}{_indented(visible(attempt.printed), _DEEPER)}"
         present = self._found.trial.output
         if attempt.output is not None and attempt.output != present:
-            yield from self._came_of(attempt, run_queries.output(self._db, attempt.output))
+            yield from self._came_of(attempt, output_queries.output(self._db, attempt.output))
 
     def _came_of(self, attempt: AttemptRow, before: Output) -> Iterator[str]:
         """Yield what an attempt gave that its trial does not have."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from tui_eval.format import endpoint_folder, endpoint_host, many
 from tui_eval.store.read.figures.call_spending import NO_LINE
-from tui_eval.store.read.open_trials import OPEN_TRIAL, OpenTrial, open_trial
+from tui_eval.store.read.trials.open_trials import OPEN_TRIAL, OpenTrial, open_trial
 from tui_eval.store.text import unpack
 from tui_eval.store.write.consignment_writes import WhoIsAsked
 

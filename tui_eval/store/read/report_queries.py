@@ -15,8 +15,8 @@ from tui_eval.model.case import Case
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Usage
 from tui_eval.model.states import TrialState, Verdict
-from tui_eval.store.read import attempt_queries, conversation_queries, run_queries
 from tui_eval.store.read.figures.call_spending import unanswered_attempt
+from tui_eval.store.read.trials import attempt_queries, conversation_queries, output_queries
 from tui_eval.store.text import dump, load, pack, unpack, unpack_text
 
 _PAGE = 500
@@ -275,7 +275,7 @@ def _whole(db: sqlite3.Connection, page: Sequence[Sequence[Any]]) -> Iterator[Tr
     for row in page:
         output, messages_text = broken_off.get(row[0], (row[25], row[21]))
         if output is not None:
-            messages = run_queries.messages_of(db, output, messages_text)
+            messages = output_queries.messages_of(db, output, messages_text)
         else:
             messages = conversation_queries.messages(db, row[0]) if row[5] in _GOING_ON else ()
         record = left.get(row[0], attempt_queries.NOTHING).record

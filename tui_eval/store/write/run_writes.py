@@ -14,7 +14,7 @@ from tui_eval.model.run_part import RunPart
 from tui_eval.model.score import Score, tally
 from tui_eval.model.states import RUN_MOVES, RunState
 from tui_eval.store import lease, requests
-from tui_eval.store.read import bulk
+from tui_eval.store.read import many_rows
 from tui_eval.store.rows import ColumnRow
 from tui_eval.store.text import dump, pack
 from tui_eval.store.tx import Tx
@@ -124,7 +124,7 @@ def add_cases(tx: Tx, run: int, cases: Iterable[Case]) -> None:
     Raises:
         sqlite3.IntegrityError: two cases of the run have one id.
     """
-    bulk.insert(
+    many_rows.insert(
         tx.db,
         "cases",
         ("run", "seq", "id", "data", "number"),
@@ -162,8 +162,8 @@ def add_trials(tx: Tx, run: int, trials: Sequence[NewTrial]) -> None:
         for trial_id, trial in numbered
         if trial.failure is not None
     )
-    bulk.insert(tx.db, "trials", _TRIAL, whole)
-    bulk.insert(tx.db, "trials", (*_TRIAL, "error_kind", "error_message"), broken)
+    many_rows.insert(tx.db, "trials", _TRIAL, whole)
+    many_rows.insert(tx.db, "trials", (*_TRIAL, "error_kind", "error_message"), broken)
     trial_writes.add_first_scores(
         tx,
         (

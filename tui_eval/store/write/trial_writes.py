@@ -12,7 +12,7 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
 from tui_eval.model.score import Score, Tally
 from tui_eval.model.states import TrialState
-from tui_eval.store.read import bulk
+from tui_eval.store.read import many_rows
 from tui_eval.store.text import dump, pack
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import (
@@ -227,14 +227,14 @@ def add_scores(tx: Tx, trial: int, scores: Sequence[Score], *, fresh: bool) -> N
                 )
         tx.db.execute(
             f"INSERT INTO scores ({', '.join(_SCORE)}, current, at, trial, output) "
-            f"SELECT {bulk.question_marks(_SCORE)}, ?, ?, id, output FROM trials WHERE id = ?",
+            f"SELECT {many_rows.question_marks(_SCORE)}, ?, ?, id, output FROM trials WHERE id = ?",
             (*_score_values(score), current, tx.now, trial),
         )
 
 
 def add_first_scores(tx: Tx, scores: Iterable[tuple[int, int, Score]]) -> None:
     """Keep scores of trials that have none yet, each with its trial and output."""
-    bulk.insert(
+    many_rows.insert(
         tx.db,
         "scores",
         (*_SCORE, "at", "trial", "output"),

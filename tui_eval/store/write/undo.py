@@ -7,7 +7,7 @@ function is one fact inside a transaction, like those of `trial_writes`.
 
 from tui_eval.model.score import tally
 from tui_eval.model.states import TrialState
-from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.text import pack
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import consignment_writes, request_moves, trial_writes
@@ -76,7 +76,7 @@ def withdraw(tx: Tx, trial: int, request: int, by: int) -> str | None:
     Returns:
         None where it is done, else why nothing was changed.
     """
-    row = run_queries.trial(tx.db, trial)
+    row = trial_rows.trial(tx.db, trial)
     if row is None or not row.state.settled:
         return NOT_YET
     move = request_moves.last(tx.db, trial)
@@ -107,13 +107,13 @@ def withdraw(tx: Tx, trial: int, request: int, by: int) -> str | None:
             (move.since, pack(move.error_kind), pack(move.error_message)),
         )
         return None
-    counting = [score for score in run_queries.scores(tx.db, trial) if score.current]
+    counting = [score for score in trial_rows.scores(tx.db, trial) if score.current]
     trial_writes.settle(tx, trial, tally([score.as_score() for score in counting]))
     return None
 
 
 def _let_count_again(tx: Tx, trial: int, move: RequestMove) -> None:
-    scores = run_queries.scores(tx.db, trial)
+    scores = trial_rows.scores(tx.db, trial)
     former = [score for score in scores if score.superseded_by == move.request]
     newest = {score.scorer: score for score in former if score.withdrawn_at is None}
     counting = {score.scorer for score in scores if score.current}

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from tui_eval.model.conversation import last_user_text
 from tui_eval.reports.comparison.flips import Flip
 from tui_eval.reports.comparison.pairing import PairedColumns
-from tui_eval.store.read import trial_queries
 from tui_eval.store.read.report_queries import moment
-from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.read.trials import trial_queries
+from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.store.rows import TrialRow
 from tui_eval.ui.compare.comparison_reading import ComparedSides
 from tui_eval.ui.compare.sources import SideSource

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from rich.cells import cell_len
 
 from tui_eval.model.states import TrialState, Verdict
-from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.store.rows import ScoreRow, TrialRow
 from tui_eval.ui.compare.compared_texts import ComparedTrials, SideTrials
 from tui_eval.ui.keys.shown_keys import key

@@ -11,6 +11,7 @@ from tui_eval.reports.comparison.baseline.baseline_file import BaselineFile, Bas
 from tui_eval.reports.comparison.side import RunSide, Side
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.comparing import comparison_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.rows import TrialRow
 
 _NO_TEXTS = "A baseline file has verdicts and no texts."
@@ -71,7 +72,7 @@ class RunSource:
     def trials(self, db: sqlite3.Connection, column: str, case_id: str) -> Sequence[TrialRow]:
         """Return the trials of a case in a column, by their epochs."""
         ids = comparison_queries.trial_ids(db, self.run, column, case_id)
-        return [row for one in ids if (row := run_queries.trial(db, one)) is not None]
+        return [row for one in ids if (row := trial_rows.trial(db, one)) is not None]
 
 
 @dataclass(frozen=True, slots=True)

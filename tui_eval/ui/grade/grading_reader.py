@@ -9,7 +9,12 @@ from tui_eval.model.json import Json
 from tui_eval.reports.agreement.run_agreement import scorer_agreement
 from tui_eval.reports.terminal.agreement_text import agreement_text
 from tui_eval.reports.terminal.tables import AnsiStyle
-from tui_eval.store.read import grade_queries, report_queries, run_queries, trial_queries
+from tui_eval.store.read import (
+    grade_queries,
+    report_queries,
+    run_queries,
+)
+from tui_eval.store.read.trials import trial_queries, trial_rows
 from tui_eval.store.write.judges import measured_judges
 from tui_eval.suites.frozen_suite import readable_suite
 from tui_eval.ui.grade.question_page import ShownQuestion, shown_question
@@ -40,7 +45,7 @@ def question_about(db: sqlite3.Connection, run: int, trial_id: int, scorer: str)
     Raises:
         NoQuestionError: nothing can be asked about it any more.
     """
-    trial = run_queries.trial(db, trial_id)
+    trial = trial_rows.trial(db, trial_id)
     if trial is None:
         raise NoQuestionError("the run was deleted meanwhile")
     shown = shown_question(OutputQuestions(db, run).by(trial, scorer))

@@ -13,9 +13,9 @@ from tui_eval.store.read import (
     grade_queries,
     report_queries,
     run_counts,
-    trial_queries,
 )
 from tui_eval.store.read.judges.judge_figures import JudgeFigures, has_judges, judge_figures
+from tui_eval.store.read.trials import trial_queries
 from tui_eval.store.write.people import notes
 from tui_eval.ui.theme.tones import Tone
 

@@ -12,12 +12,10 @@ from tui_eval.engine.settings import caps_in_force
 from tui_eval.model.json import JsonObject
 from tui_eval.reports.live_results import LiveResults, live_results
 from tui_eval.store.location import log_file
-from tui_eval.store.read import (
-    run_queries,
-    trial_queries,
-)
+from tui_eval.store.read import run_queries, suite_queries
 from tui_eval.store.read.consignment_queries import BulkProgress
-from tui_eval.store.read.trial_queries import RecentActivity
+from tui_eval.store.read.trials import trial_queries
+from tui_eval.store.read.trials.trial_queries import RecentActivity
 from tui_eval.store.search.case_conditions import EarlierRun
 from tui_eval.ui.run.figures import ColumnDifferences, Figures, count_differences, count_figures
 from tui_eval.ui.run.snapshot import Snapshot, snapshot
@@ -190,7 +188,7 @@ class RunMonitor:
 
 def _of_suite(db: sqlite3.Connection, run_id: int) -> tuple[JsonObject, bool]:
     """Return the `[run]` table of a run's frozen suite, and whether it has a gate."""
-    return run_queries.run_table(db, run_id), bool(run_queries.gate(db, run_id))
+    return suite_queries.run_table(db, run_id), bool(suite_queries.gate(db, run_id))
 
 
 def _earlier_run(db: sqlite3.Connection, run_id: int) -> EarlierRun | None:

@@ -9,16 +9,16 @@ from tui_eval.engine.limits.spend_caps import Caps
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.reports.spending import Spending, spending
 from tui_eval.store.read import (
-    attempt_queries,
     report_queries,
+    request_queries,
     run_counts,
     run_queries,
-    trial_queries,
 )
 from tui_eval.store.read.comparing import baseline_queries
 from tui_eval.store.read.consignment_queries import BulkProgress, bulk_progress
 from tui_eval.store.read.judges.judge_calls import JudgingNow, judging_now
 from tui_eval.store.read.run_counts import Counts
+from tui_eval.store.read.trials import attempt_queries, trial_queries, trial_rows
 from tui_eval.store.rows import ColumnRow, LimitRow, RequestRow, RunRow, TrialRow
 from tui_eval.store.search.case_conditions import EarlierResults, EarlierRun
 
@@ -124,27 +124,27 @@ def _snapshot(db: sqlite3.Connection, run_id: int, since: int, awaited: Sequence
     total, by_column = run_counts.board(db, run_id)
     changed: list[TrialRow] = []
     if since >= 0 and change != since:
-        changed = run_queries.trials_changed(db, run_id, since, MOST_CHANGES + 1)
+        changed = trial_rows.trials_changed(db, run_id, since, MOST_CHANGES + 1)
     overflow = len(changed) > MOST_CHANGES
     if overflow:
         changed = []
-    requests = (run_queries.request(db, number) for number in awaited)
+    requests = (request_queries.request(db, number) for number in awaited)
     return Snapshot(
         run=run,
         columns=tuple(run_queries.columns(db, run_id)),
-        stopping=run_queries.stopping(db, run),
+        stopping=request_queries.stopping(db, run),
         pinned=run_id in baseline_queries.pinned(db),
         total=total,
         by_column=by_column,
         epochs=trial_queries.epochs(db, run_id),
         limits=run_queries.limits(db, run_id),
         left_alone=trial_queries.left_alone(db, run_id),
-        pending=tuple(run_queries.requests(db, run_id)),
+        pending=tuple(request_queries.requests(db, run_id)),
         answered=tuple(
             request for request in requests if request is not None and request.outcome is not None
         ),
         changed=tuple(changed),
-        reasons=run_queries.reasons(db, [trial.id for trial in changed]),
+        reasons=trial_rows.reasons(db, [trial.id for trial in changed]),
         overflow=overflow,
         change=change,
         progress=attempt_queries.progress_of_run(db, run_id) if total.running else {},

@@ -11,8 +11,8 @@ from textual.containers import Container
 from textual.widgets import Input
 
 from tui_eval.format import many
-from tui_eval.store.read import trial_queries
-from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.read.trials import trial_queries
+from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.ui.keys.acting import Acting, say
 from tui_eval.ui.keys.restrictions import UNRESTRICTED, Restrictions
 from tui_eval.ui.keys.shown_keys import key

@@ -12,7 +12,7 @@ from textual.containers import Vertical
 
 from tui_eval.format import clock, interval, many, number, percent
 from tui_eval.model.states import TrialState, Verdict
-from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.search.views import UNMET, next_place
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.runs.run_list import ListedRun
@@ -56,8 +56,8 @@ def first_failures(db: sqlite3.Connection, run: int) -> tuple[FailedTrial, ...]:
         if at is None or (places and at <= places[-1]):
             break  # it goes round
         places.append(at)
-    trials = run_queries.trials_at(db, run, places)
-    reasons = run_queries.reasons(db, [trial.id for trial in trials])
+    trials = trial_rows.trials_at(db, run, places)
+    reasons = trial_rows.reasons(db, [trial.id for trial in trials])
     return tuple(
         FailedTrial(
             trial.case_id,

@@ -13,7 +13,7 @@ from tui_eval.format import many, number
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.reports.case_outcomes import CaseOutcomes, SuiteHistory, suite_history
 from tui_eval.resources import styles_dir
-from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.navigation import OpenRun
 from tui_eval.ui.screens.base.base_screen import BaseScreen
@@ -156,7 +156,7 @@ class SuiteHistoryScreen(BaseScreen):
 
 
 def _place(db: sqlite3.Connection, run: int, case_id: str, column: str) -> int | None:
-    trials = run_queries.trials_of_cases(db, run, [case_id])
+    trials = trial_rows.trials_of_cases(db, run, [case_id])
     return next((trial.place for trial in trials if trial.column == column), None)
 
 

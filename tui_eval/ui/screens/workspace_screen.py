@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 
 from tui_eval.processes.workspace.bounds import WorkspaceError
 from tui_eval.resources import styles_dir
-from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.ui.context import AppContext
 from tui_eval.ui.screens.base.base_screen import BaseScreen
 from tui_eval.ui.screens.diff_screen import ComparedTexts, DiffScreen

@@ -7,8 +7,8 @@ from tests.support import Staged, output, reading
 from tests.ui.playing import by_hand
 from tui_eval.model.case import Case
 from tui_eval.model.states import TrialState, Verdict
-from tui_eval.store.read import run_queries
 from tui_eval.store.read.comparing.case_history import PastTrial, flaky, history
+from tui_eval.store.read.trials import trial_rows
 
 
 def run_of(path: Path, text: str, *, fails: bool = False, suite: str = "s") -> Staged:
@@ -20,7 +20,7 @@ def run_of(path: Path, text: str, *, fails: bool = False, suite: str = "s") -> S
 
 def pasts_of(path: Path, made: Staged) -> list[PastTrial]:
     with reading(path) as db:
-        trial = run_queries.trial(db, made.trials[1])
+        trial = trial_rows.trial(db, made.trials[1])
         assert trial is not None
         return history(db, made.run, trial)
 
@@ -52,7 +52,7 @@ def test_every_step_is_a_look_into_an_index(path: Path) -> None:
     made = run_of(path, "x")
     asked: list[str] = []
     with reading(path) as db:
-        trial = run_queries.trial(db, made.trials[1])
+        trial = trial_rows.trial(db, made.trials[1])
         assert trial is not None
         db.set_trace_callback(asked.append)
         history(db, made.run, trial)

@@ -13,7 +13,8 @@ from tests.support import Staged, do, reading, score, staged, writing
 from tui_eval.engine.control.drawing import grading_session
 from tui_eval.model.json import Json
 from tui_eval.model.states import Verdict
-from tui_eval.store.read import grade_queries, run_queries
+from tui_eval.store.read import grade_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.write import trial_writes
 from tui_eval.store.write.people import grade_writes
 from tui_eval.store.write.people.grade_writes import NewGrade, OutputReplacedError
@@ -23,7 +24,7 @@ import os, signal, sys
 from pathlib import Path
 from tui_eval.engine.control.drawing import grading_session
 from tui_eval.store.connection import open_readable
-from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.write.people import grade_writes
 from tui_eval.store.writer import once
 from tui_eval.store.write.people.grade_writes import NewGrade
@@ -31,7 +32,7 @@ path, run = Path(sys.argv[1]), int(sys.argv[2])
 db = open_readable(path)
 session = grading_session(db, run, "good", "anna", 20)
 for trial in session.trials[:7]:
-    output = run_queries.trial(db, trial).output
+    output = trial_rows.trial(db, trial).output
     new = NewGrade(trial, output, "good", "anna", "pass", "pass", None, seed=session.seed)
     once(path, lambda tx: grade_writes.add(tx, run, [new]))
 os.kill(os.getpid(), signal.SIGKILL)
@@ -46,7 +47,7 @@ def judged(db: sqlite3.Connection, n: int = 4) -> Staged:
 
 
 def new(db: sqlite3.Connection, trial: int, grade: Json = "pass", by: str = "anna") -> NewGrade:
-    row = run_queries.trial(db, trial)
+    row = trial_rows.trial(db, trial)
     assert row is not None
     assert row.output is not None
     verdict = None if grade is None else Verdict(str(grade))

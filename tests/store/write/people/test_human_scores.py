@@ -6,6 +6,7 @@ from tests.store.recounting import recount
 from tests.support import Staged, do, score, staged
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.read import grade_queries, run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.requests import Verb, ask
 from tui_eval.store.rows import ScoreRow
 from tui_eval.store.tx import Tx
@@ -24,7 +25,7 @@ def judged(db: sqlite3.Connection, n: int = 2) -> Staged:
 
 
 def output_of(db: sqlite3.Connection, trial: int) -> int:
-    row = run_queries.trial(db, trial)
+    row = trial_rows.trial(db, trial)
     assert row is not None
     assert row.output is not None
     return row.output
@@ -43,14 +44,14 @@ def by_hand(db: sqlite3.Connection, run: Staged, trial: int) -> int:
 
 
 def counting(db: sqlite3.Connection, trial: int) -> dict[str, ScoreRow]:
-    rows = [row for row in run_queries.scores(db, trial) if row.current]
+    rows = [row for row in trial_rows.scores(db, trial) if row.current]
     found = {row.scorer: row for row in rows}
     assert len(found) == len(rows), "one counts of each scorer"
     return found
 
 
 def verdict(db: sqlite3.Connection, trial: int) -> Verdict | None:
-    row = run_queries.trial(db, trial)
+    row = trial_rows.trial(db, trial)
     assert row is not None
     recount(db)  # what triggers keep is what the trials say
     return row.verdict
@@ -64,7 +65,7 @@ def test_a_person_outranks_the_judge_and_the_trial_follows_at_once(db: sqlite3.C
     assert verdict(db, first) is Verdict.PASS
     assert verdict(db, second) is Verdict.FAIL
     assert counting(db, first)["good"].source == "human"
-    changed = run_queries.trials_changed(db, run.run, before)
+    changed = trial_rows.trials_changed(db, run.run, before)
     assert [trial.id for trial in changed] == [first]
     assert grade_queries.by_hand(db, run.run) == {0: 1}
 
@@ -76,9 +77,9 @@ def test_no_rescore_replaces_it_and_the_judges_word_stays_below_it(db: sqlite3.C
     for trial in run.trials:
         assert do(db, partial(trial_writes.rescore, trial=trial))
         do(db, lambda tx: trial_writes.unscore_open(tx, run.run))
-    left = {row.source for row in run_queries.scores(db, first) if not row.superseded}
+    left = {row.source for row in trial_rows.scores(db, first) if not row.superseded}
     assert left == {"human", "judge"}
-    assert not any(not row.superseded for row in run_queries.scores(db, second))
+    assert not any(not row.superseded for row in trial_rows.scores(db, second))
 
 
 def test_withdrawn_the_judges_last_word_counts_again(db: sqlite3.Connection) -> None:

@@ -4,11 +4,12 @@ import pytest
 
 from tests.support import do, staged
 from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.write.people import notes
 
 
 def note_of(db: sqlite3.Connection, trial: int) -> str | None:
-    row = run_queries.trial(db, trial)
+    row = trial_rows.trial(db, trial)
     assert row is not None
     return row.note
 
@@ -32,7 +33,7 @@ def test_a_note_is_a_change_of_its_trial_alone(db: sqlite3.Connection) -> None:
     run = staged(db, 3)
     before = run_queries.change(db)
     do(db, lambda tx: notes.write(tx, {run.trials[1]: "look here"}))
-    changed = run_queries.trials_changed(db, run.run, before)
+    changed = trial_rows.trials_changed(db, run.run, before)
     assert [trial.id for trial in changed] == [run.trials[1]]
 
 

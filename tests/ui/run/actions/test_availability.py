@@ -8,6 +8,7 @@ from tests.ui.playing import plain_run
 from tui_eval.model.states import RunState, TrialState
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.run_counts import Counts
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.ui.run.actions.availability import RunSituation, Selection, situation, why_not
 
 
@@ -17,7 +18,7 @@ def standing(
     made = plain_run(store, 2)
     with reading(store) as db:
         run = replace(run_queries.run(db, made.run), state=state)
-        row = run_queries.trial(db, made.trials[0])
+        row = trial_rows.trial(db, made.trials[0])
     assert row is not None
     return situation(
         run,

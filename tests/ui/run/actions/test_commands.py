@@ -8,6 +8,7 @@ from tests.ui.playing import by_hand, plain_run
 from tui_eval.engine.preflight.request_forecast import RequestForecast
 from tui_eval.model.case import Case
 from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import RequestRow
 from tui_eval.ui.run.actions import commands
@@ -86,7 +87,7 @@ def test_a_request_that_several_people_made_is_said_once() -> None:
 def test_pending_requests_are_shown_where_they_belong(store: Path) -> None:
     made = plain_run(store, 4, failing=(1,))
     with reading(store) as db:
-        trials = run_queries.trials_from(db, made.run, 0, 4)
+        trials = trial_rows.trials_from(db, made.run, 0, 4)
     pending = [
         request(Verb.CANCEL, {"trials": [trials[0].id]}, None, None),
         request(Verb.RETRY, {"which": ["errors", "failed"]}, None, None),

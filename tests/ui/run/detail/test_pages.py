@@ -11,8 +11,8 @@ from tui_eval.model.case import Case
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.output import Failure, Usage
 from tui_eval.model.states import TrialState, Verdict
-from tui_eval.store.read import trial_queries
 from tui_eval.store.read.comparing.case_history import PastTrial
+from tui_eval.store.read.trials import trial_queries
 from tui_eval.ui.expected_values import ExpectedValue
 from tui_eval.ui.run.detail.folds import Folds
 from tui_eval.ui.run.detail.pages.attempts_page import attempts_page

@@ -6,9 +6,9 @@ import pytest
 
 from tests.support import reading
 from tests.ui.playing import plain_run
-from tui_eval.store.read import trial_queries
 from tui_eval.store.read.run_counts import Counts
-from tui_eval.store.read.trial_queries import RecentActivity
+from tui_eval.store.read.trials import trial_queries
+from tui_eval.store.read.trials.trial_queries import RecentActivity
 from tui_eval.ui.run.head.pace import RunPace, sparkline
 
 

@@ -36,10 +36,10 @@ from tui_eval.reports.terminal.progress import line
 from tui_eval.reports.terminal.summary import summary
 from tui_eval.reports.terminal.tables import AnsiStyle
 from tui_eval.reports.throughput import expected_usd
-from tui_eval.store.read import run_queries
+from tui_eval.store.read import request_queries, run_queries
 from tui_eval.store.read.consignment_queries import BulkProgress
 from tui_eval.store.read.run_counts import Counts
-from tui_eval.store.read.trial_queries import RecentActivity
+from tui_eval.store.read.trials.trial_queries import RecentActivity
 from tui_eval.store.rows import LimitRow
 from tui_eval.ui.run.actions.capping import capped
 from tui_eval.ui.run.figures import ColumnDifference, ColumnDifferences, Figures
@@ -255,7 +255,7 @@ def test_an_accepted_stop_is_said_until_the_engine_is_gone(store: Path) -> None:
         with reading(store) as db:
             run = run_queries.run(db, made.run)
             run.__dict__["live"] = True
-            return run_queries.stopping(db, run)
+            return request_queries.stopping(db, run)
 
     assert not seen(), "another engine was told to"
     with writing(store) as db:

@@ -8,7 +8,7 @@ import pytest
 from tests.support import reading
 from tests.ui.playing import plain_run
 from tui_eval.model.states import TrialState, Verdict
-from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.rows import TrialRow
 from tui_eval.store.search.case_conditions import EarlierResult
 from tui_eval.ui.run.list.case_row import CaseLayout, case_cell, case_mark, short_names, telling
@@ -19,7 +19,7 @@ from tui_eval.ui.theme.glyphs import ASCII, UNICODE
 def trial(store: Path) -> TrialRow:
     made = plain_run(store, 1, failing=())
     with reading(store) as db:
-        found = run_queries.trial(db, made.trials[0])
+        found = trial_rows.trial(db, made.trials[0])
     assert found is not None
     return found
 

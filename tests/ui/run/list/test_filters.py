@@ -7,7 +7,7 @@ from tests.support import output, reading
 from tests.ui.playing import by_hand, first_snapshot, plain_run
 from tests.ui.run.list.making import FAILED
 from tui_eval.model.case import Case
-from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.rows import TrialRow
 from tui_eval.store.search.case_conditions import EarlierRun
 from tui_eval.store.search.views import UNMET, Condition, FilterKind, Order, TrialOutcome, View
@@ -62,7 +62,7 @@ def test_what_compares_is_offered_where_there_is_anything_to_compare(store: Path
     since = ["changed since before-7f3k", "passed in before-7f3k, fails now"]
     assert comparing(earlier) == since + always
     with reading(store) as db:
-        second = run_queries.trial(db, made.trials[1])
+        second = trial_rows.trial(db, made.trials[1])
     assert comparing(found, second)[-2:] == ["two passes, three fails", "three passes, two fails"]
 
 

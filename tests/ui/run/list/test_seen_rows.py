@@ -5,14 +5,14 @@ from pathlib import Path
 
 from tests.support import reading
 from tests.ui.playing import plain_run
-from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.ui.run.list.seen_rows import SeenRows
 
 
 def test_columns_that_tell_nothing_are_known(store: Path) -> None:
     made = plain_run(store, 1)
     with reading(store) as db:
-        trial = run_queries.trial(db, made.trials[0])
+        trial = trial_rows.trial(db, made.trials[0])
     assert trial is not None
     graded = SeenRows()
     graded.see([replace(trial, score=1.0, latency_s=None)])

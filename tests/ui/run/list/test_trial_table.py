@@ -20,7 +20,7 @@ from tests.ui.playing import (
 )
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.states import TrialState
-from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.rows import TrialRow
 from tui_eval.ui.run.list.trial_table import TrialTable
 from tui_eval.ui.run.list.why_words import why
@@ -29,7 +29,7 @@ from tui_eval.ui.run.list.why_words import why
 def some_trial(store: Path) -> TrialRow:
     made = plain_run(store, 3)
     with reading(store) as db:
-        found = run_queries.trial(db, made.trials[0])
+        found = trial_rows.trial(db, made.trials[0])
     assert found is not None
     return found
 

@@ -206,12 +206,12 @@ def _refuse_unknown_scorer(store: Path, run: "RunRow", scorer: str | None) -> No
     import json
 
     from tui_eval.cli.named.runs import readable
-    from tui_eval.store.read import report_queries, run_queries
+    from tui_eval.store.read import report_queries, suite_queries
 
     if scorer is None:
         return
     with readable(store) as db:
-        suite = json.loads(run_queries.spec(db, run.id)).get("scorers", [])
+        suite = json.loads(suite_queries.spec(db, run.id)).get("scorers", [])
         scored = report_queries.scorer_names(db, run.id)
     known = [str(one.get("name", one.get("kind"))) for one in suite]
     refuse_unknown(f"scorer of run {run.name}", [scorer], dict.fromkeys([*known, *scored]))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-    from tui_eval.store.read.trial_trace import TrialTrace
+    from tui_eval.store.read.trials.trial_trace import TrialTrace
     from tui_eval.store.rows import RunRow, TrialRow
 
 
@@ -47,7 +47,7 @@ def trace(
     from tui_eval.reports import jsontext
     from tui_eval.reports.terminal.trace import trial_document
     from tui_eval.store.read import run_queries
-    from tui_eval.store.read.trial_trace import trial_trace
+    from tui_eval.store.read.trials.trial_trace import trial_trace
 
     with readable(store_file(store)) as db:
         run = run_queries.run_named(db, name)
@@ -64,11 +64,11 @@ def trace(
 
 
 def _numbered(db: "sqlite3.Connection", run: "RunRow", trial_id: int) -> "list[TrialRow]":
-    from tui_eval.store.read import run_queries
+    from tui_eval.store.read.trials import trial_rows
 
-    trial = run_queries.trial(db, trial_id)
+    trial = trial_rows.trial(db, trial_id)
     if trial is None or trial.id not in {
-        one.id for one in run_queries.trials_of_cases(db, run.id, [trial.case_id])
+        one.id for one in trial_rows.trials_of_cases(db, run.id, [trial.case_id])
     }:
         raise CommandError(
             f"run {run.name} has no trial {trial_id}; --case ID finds trials by case"

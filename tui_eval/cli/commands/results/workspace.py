@@ -91,7 +91,8 @@ def _the_one(
         MissingFileError: what was changed is not beside the store.
     """
     from tui_eval.reports.programs.left_files import changes_of
-    from tui_eval.store.read import attempt_queries, run_queries
+    from tui_eval.store.read import run_queries
+    from tui_eval.store.read.trials import attempt_queries
 
     left = attempt_queries.of_trials(db, [trial.id for trial in trials])
     found = [trial for trial in trials if trial.id in left and left[trial.id].workspace is not None]

@@ -9,7 +9,7 @@ from tui_eval.model.case import Case
 from tui_eval.model.json import JsonObject
 from tui_eval.model.judge_quality import Audit, GoldAgreement
 from tui_eval.model.output import Output
-from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import output_queries
 from tui_eval.store.text import dump, unpack_text
 from tui_eval.store.tx import Tx
 
@@ -150,7 +150,7 @@ def subjects(db: sqlite3.Connection, trials: Sequence[int]) -> list[JudgedTrial]
     return [
         JudgedTrial(trial, col, Case.from_json(seq, unpack_text(name), json.loads(data)), output)
         for trial, col, made, seq, name, data in rows
-        if (output := run_queries.output(db, made)) is not None
+        if (output := output_queries.output(db, made)) is not None
     ]
 
 

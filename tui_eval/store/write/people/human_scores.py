@@ -6,7 +6,7 @@ score of a trial that is done, and nothing else: its state and its output stay.
 
 from tui_eval.model.score import Score, tally
 from tui_eval.model.states import TrialState
-from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.rows import ScoreRow
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import request_moves, trial_writes
@@ -105,7 +105,7 @@ def take_back(tx: Tx, trial: int, request: int, by: int) -> str | None:
         )
         request_moves.take_back(tx, move, by)
         move = request_moves.last(tx.db, trial)
-    for scorer in {score.scorer for score in run_queries.scores(tx.db, trial)}:
+    for scorer in {score.scorer for score in trial_rows.scores(tx.db, trial)}:
         _let_newest_count(tx, trial, scorer)
     _decide(tx, trial)
     return None
@@ -123,7 +123,7 @@ def _why_not(tx: Tx, trial: int, output: int | None) -> str | None:
 def _by_hand(tx: Tx, trial: int, scorer: str) -> ScoreRow | None:
     rows = [
         score
-        for score in run_queries.scores(tx.db, trial)
+        for score in trial_rows.scores(tx.db, trial)
         if score.scorer == scorer and score.source == "human" and not score.superseded
     ]
     return rows[-1] if rows else None
@@ -150,7 +150,7 @@ def _let_newest_count(tx: Tx, trial: int, scorer: str) -> None:
 
 def _decide(tx: Tx, trial: int) -> None:
     """Give a trial the verdict that the scores which count come to."""
-    counting = [score for score in run_queries.scores(tx.db, trial) if score.current]
+    counting = [score for score in trial_rows.scores(tx.db, trial) if score.current]
     found = tally([score.as_score() for score in counting])
     tx.db.execute(
         "UPDATE trials SET verdict = ?, score = ?, change = ? WHERE id = ?",

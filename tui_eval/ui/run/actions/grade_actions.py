@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tui_eval.engine.control.hand_grades import HandGrade, request_args
 from tui_eval.format import decimal, many
 from tui_eval.model.json import Json
-from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import ScoreRow
 from tui_eval.suites.config.app_state import GRADER, login_name
@@ -147,7 +147,7 @@ def _gradable(db: sqlite3.Connection, run: int, trials: Sequence[int]) -> _Grada
     except NoQuestionError as error:
         return _Gradable({}, {}, str(error))
     for number in trials:
-        trial = run_queries.trial(db, number)
+        trial = trial_rows.trial(db, number)
         try:
             found = [] if trial is None else asking.of(trial)
         except NoQuestionError as error:
@@ -156,7 +156,7 @@ def _gradable(db: sqlite3.Connection, run: int, trials: Sequence[int]) -> _Grada
         first = number if first is None and found else first
         for question in found:
             questions.setdefault(question.scorer, []).append(question)
-    current = [] if first is None else run_queries.scores(db, first)
+    current = [] if first is None else trial_rows.scores(db, first)
     return _Gradable(questions, {one.scorer: one for one in current if one.current}, why_not)
 
 

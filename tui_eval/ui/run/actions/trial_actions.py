@@ -22,7 +22,7 @@ from dataclasses import replace
 
 from tui_eval.format import many
 from tui_eval.store.errors import StoreError
-from tui_eval.store.read import run_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import TrialRow
 from tui_eval.ui.run.actions import commands
@@ -87,7 +87,7 @@ class TrialActions(ActionGroup):
         """Return the command about trials; of several, or with an answer to lose, with its cost."""
         lost, about = None, ""
         if len(trials) == 1:
-            trial = await self.client.read(run_queries.trial, trials[0])
+            trial = await self.client.read(trial_rows.trial, trials[0])
             about = "" if trial is None else self._named(trial)
             if trial is not None and trial.output is not None and verb is Verb.RETRY:
                 lost = trial.case_id

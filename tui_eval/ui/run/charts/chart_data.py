@@ -24,7 +24,7 @@ from tui_eval.reports.rates.pass_rates import a_case_is_a_trial, reducer_names
 from tui_eval.reports.rates.run_rates import Rates
 from tui_eval.reports.sweep_report import sweep_report
 from tui_eval.reports.throughput import WINDOW_S, mean_rate
-from tui_eval.store.read import run_queries
+from tui_eval.store.read import run_queries, suite_queries
 from tui_eval.store.read.charts import distributions
 from tui_eval.store.read.charts.distributions import Latencies, PerCase, Spread
 from tui_eval.store.read.charts.memory_timeline import memory_over_time
@@ -292,7 +292,7 @@ def _per_case(db: sqlite3.Connection, run: int) -> PerCase | None:
     """Say how the scores of a case's epochs are put together, as in reports."""
     if a_case_is_a_trial(db, run):
         return None
-    first = reducer_names(run_queries.run_table(db, run))[0]
+    first = reducer_names(suite_queries.run_table(db, run))[0]
     return PerCase.BEST if first == "max" else PerCase.MEAN
 
 

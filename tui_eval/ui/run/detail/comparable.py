@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from tui_eval.format import many
 from tui_eval.model.output import Output
-from tui_eval.store.read import run_queries, trial_queries
+from tui_eval.store.read import run_queries
 from tui_eval.store.read.comparing import case_history
 from tui_eval.store.read.comparing.case_history import PastTrial
-from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.read.trials import output_queries, trial_queries
+from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.ui.run.detail.moments import moment
 from tui_eval.ui.run.detail.trial_context import trial_context
 
@@ -105,7 +106,7 @@ def text_of(db: sqlite3.Connection, other: ComparableText) -> str:
     """Return the text; empty where the output has none."""
     if other.output is None:
         return other.text or ""
-    return output_text(run_queries.output(db, other.output))
+    return output_text(output_queries.output(db, other.output))
 
 
 def output_text(output: Output) -> str:

@@ -7,7 +7,7 @@ from tui_eval.format import many
 from tui_eval.model.visible import visible
 from tui_eval.reports.jsontext import dumps
 from tui_eval.store.read import report_queries
-from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.ui.dialogs.menu import Choice
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.run.detail import rendered_request

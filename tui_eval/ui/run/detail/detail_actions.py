@@ -1,7 +1,7 @@
 """What a person looks at of the trial under the cursor, and takes away: diff, history, copies."""
 
-from tui_eval.store.read import trial_queries
-from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.read.trials import trial_queries
+from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.ui.dialogs.menu import Choice, Menu
 from tui_eval.ui.navigation import OpenRun
 from tui_eval.ui.run.actions.action_group import ActionGroup, in_worker

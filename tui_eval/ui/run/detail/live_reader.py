@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.store.location import attempt_folders
-from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.ui.run.detail.rendered_request import NothingToCopyError, target_of
 
 if TYPE_CHECKING:

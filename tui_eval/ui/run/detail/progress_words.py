@@ -3,7 +3,7 @@
 from tui_eval.format import clock, number, seconds, size
 from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.states import TrialState
-from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.store.rows import TrialRow
 from tui_eval.ui.keys.shown_keys import key
 

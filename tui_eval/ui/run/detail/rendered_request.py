@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from tui_eval.model.case import Column
 from tui_eval.model.conversation import text_of
 from tui_eval.model.json import JsonObject
-from tui_eval.store.read import run_queries
-from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.read import run_queries, suite_queries
+from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.suites.spec import Suite
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def messages(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> Sequence
     from tui_eval.suites.templates.template import TemplateError
 
     try:
-        targets = _targets(run_queries.spec(db, run_id))
+        targets = _targets(suite_queries.spec(db, run_id))
     except NothingToCopyError as error:
         return str(error)
     column = column_of(db, run_id, found)
@@ -65,7 +65,9 @@ def as_curl(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> str:
 
     column = column_of(db, run_id, found)
     try:
-        return _targets(run_queries.spec(db, run_id))[column.target].as_command(column, found.case)
+        return _targets(suite_queries.spec(db, run_id))[column.target].as_command(
+            column, found.case
+        )
     except NothingToSendError as error:
         raise NothingToCopyError(str(error)) from error
 
@@ -77,7 +79,7 @@ def target_of(db: sqlite3.Connection, run_id: int, found: WholeTrial) -> "tuple[
         NothingToCopyError: this version cannot read the suite; the message says so.
     """
     column = column_of(db, run_id, found)
-    return _targets(run_queries.spec(db, run_id))[column.target], column
+    return _targets(suite_queries.spec(db, run_id))[column.target], column
 
 
 def shown_suite(db: sqlite3.Connection, run_id: int) -> Suite:
@@ -86,7 +88,7 @@ def shown_suite(db: sqlite3.Connection, run_id: int) -> Suite:
     Raises:
         NothingToCopyError: this version cannot read it; the message says so.
     """
-    return _parsed(run_queries.spec(db, run_id))
+    return _parsed(suite_queries.spec(db, run_id))
 
 
 @lru_cache(maxsize=2)

@@ -9,7 +9,7 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure
 from tui_eval.store.read.comparing import case_history
 from tui_eval.store.read.comparing.case_history import OtherTrial, PastTrial
-from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.store.search.case_conditions import EarlierResult, EarlierRun
 from tui_eval.ui.expected_values import ExpectedValue, expected_values
 from tui_eval.ui.run.detail.rendered_request import (

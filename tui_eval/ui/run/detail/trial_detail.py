@@ -15,7 +15,7 @@ from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.states import TrialState
 from tui_eval.model.visible import visible_line
 from tui_eval.store.read.judges.judge_figures import JudgeFigures
-from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.run.detail.detail_title import ListPosition, Tab, tab_pieces, trial_pieces
 from tui_eval.ui.run.detail.folds import Folds

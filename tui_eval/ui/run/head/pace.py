@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from tui_eval.reports.throughput import Meter, TimeLeft
 from tui_eval.store.read.run_counts import Counts
-from tui_eval.store.read.trial_queries import RecentActivity
+from tui_eval.store.read.trials.trial_queries import RecentActivity
 
 _MONEY_S = 60.0
 """Calls of one model cost very different sums: their rate is taken over longer."""

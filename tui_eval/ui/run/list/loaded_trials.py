@@ -6,7 +6,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from tui_eval.store.read import run_queries
+from tui_eval.store.read import suite_queries
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.rows import TrialRow
 from tui_eval.store.search import views
 from tui_eval.store.search.case_conditions import EarlierResult, EarlierResults, EarlierRun
@@ -212,11 +213,11 @@ class LoadedTrials:
             _rows_at, self._run_id, wanted, self._earlier_run
         )
         if not self._rows or self._doubted:  # at first, and where everything may be another
-            self._sole_scorer = await self._client.read(run_queries.sole_scorer, self._run_id)
+            self._sole_scorer = await self._client.read(suite_queries.sole_scorer, self._run_id)
         if self._sampled != self._total:
             self._sampled = self._total
             spread = range(0, self._total, max(self._total // _SAMPLE, 1))
-            self.seen.see(await self._client.read(run_queries.trials_at, self._run_id, spread))
+            self.seen.see(await self._client.read(trial_rows.trials_at, self._run_id, spread))
         if len(self._rows) > _MOST_KEPT:
             self._keep_only(indices)
         self._keep(rows, reasons, earlier)
@@ -353,10 +354,10 @@ def _rows_at(
 ) -> tuple[list[TrialRow], dict[int, str], EarlierResults]:
     first, last = min(places), max(places)
     if last - first + 1 == len(places):
-        rows = run_queries.trials_from(db, run_id, first, len(places))
+        rows = trial_rows.trials_from(db, run_id, first, len(places))
     else:
-        rows = run_queries.trials_at(db, run_id, places)
-    reasons = run_queries.reasons(db, [trial.id for trial in rows])
+        rows = trial_rows.trials_at(db, run_id, places)
+    reasons = trial_rows.reasons(db, [trial.id for trial in rows])
     if earlier is None:
         return rows, reasons, {}
     # imported late: the suite's format is slow to load, and the first picture needs none of it

@@ -8,7 +8,7 @@ from tests.servers.fake_model import FakeModel, refuse
 from tui_eval.model.json import JsonObject
 from tui_eval.scoring.judge.request import items_of
 from tui_eval.store.connection import open_readable
-from tui_eval.store.read.trial_queries import WholeTrial, whole
+from tui_eval.store.read.trials.trial_queries import WholeTrial, whole
 from tui_eval.ui.run.detail.pages.judge_page import judge_page
 from tui_eval.ui.run.detail.pages.judge_words import grade_brief, grade_paras
 from tui_eval.ui.text.prose import lay_out

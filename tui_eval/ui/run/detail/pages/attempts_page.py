@@ -6,7 +6,7 @@ from itertools import groupby
 
 from tui_eval.format import BILLED, call_cost, clock, in_bulk, number, seconds
 from tui_eval.model.states import TrialState
-from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.store.rows import AttemptRow, TrialRow
 from tui_eval.ui.run.detail.moments import moment
 from tui_eval.ui.run.detail.pages.program_record import record_paras

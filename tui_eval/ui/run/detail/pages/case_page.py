@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 from tui_eval.format import clock, decimal, many
-from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.run.detail.moments import moment
 from tui_eval.ui.run.detail.trial_context import TrialContext

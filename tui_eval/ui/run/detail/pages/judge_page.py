@@ -7,7 +7,7 @@ from tui_eval.format import call_cost, in_bulk, number, seconds
 from tui_eval.model.json import JsonObject
 from tui_eval.store.read.judges.judge_calls import JudgeCall
 from tui_eval.store.read.judges.judge_figures import JudgeFigures
-from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.run.detail.pages.judge_words import (
     grade_brief,

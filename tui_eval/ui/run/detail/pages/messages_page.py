@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from tui_eval.model.json import JsonObject
-from tui_eval.store.read.attempt_queries import StoredRecord
-from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.read.trials.attempt_queries import StoredRecord
+from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.run.detail.folds import Folds
 from tui_eval.ui.run.detail.pages.steps import (

@@ -9,7 +9,7 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Output
 from tui_eval.model.states import TrialState
 from tui_eval.reports.rates.epoch_spread import epoch_spread
-from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.ui.expected_values import ExpectedValue
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.run.detail.folds import Folds

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tui_eval.format import decimal
 from tui_eval.reports.judging.opinions import opinions
-from tui_eval.store.read.trial_queries import WholeTrial
+from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.store.rows import ScoreRow
 from tui_eval.ui.expected_values import ExpectedValue
 from tui_eval.ui.run.detail.moments import moment

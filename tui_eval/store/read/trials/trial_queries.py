@@ -11,11 +11,17 @@ from tui_eval.model.case import Case
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Output
 from tui_eval.store.chunks.kept_figures import KeptFigures, figures_of
-from tui_eval.store.read import attempt_queries, conversation_queries, run_queries
-from tui_eval.store.read.attempt_queries import StoredRecord
+from tui_eval.store.read import run_queries
 from tui_eval.store.read.figures import chunk_queries
 from tui_eval.store.read.judges.judge_calls import JudgeCall, calls_about
 from tui_eval.store.read.run_counts import board
+from tui_eval.store.read.trials import (
+    attempt_queries,
+    conversation_queries,
+    output_queries,
+    trial_rows,
+)
+from tui_eval.store.read.trials.attempt_queries import StoredRecord
 from tui_eval.store.rows import (
     AttemptRow,
     LimitRow,
@@ -95,16 +101,16 @@ class WholeTrial:
 
 def whole(db: sqlite3.Connection, run: int, trial_id: int) -> WholeTrial | None:
     """Return one trial with everything that is known of it; None: there is no such trial."""
-    trial = run_queries.trial(db, trial_id)
+    trial = trial_rows.trial(db, trial_id)
     if trial is None:
         return None
-    attempts = tuple(run_queries.attempts(db, trial_id))
+    attempts = tuple(trial_rows.attempts(db, trial_id))
     last = attempts[-1].output if attempts and trial.output is None else None
     return WholeTrial(
         trial=trial,
-        case=run_queries.case(db, run, trial.seq),
-        output=None if trial.output is None else run_queries.output(db, trial.output),
-        scores=tuple(run_queries.scores(db, trial_id)),
+        case=trial_rows.case(db, run, trial.seq),
+        output=None if trial.output is None else output_queries.output(db, trial.output),
+        scores=tuple(trial_rows.scores(db, trial_id)),
         attempts=attempts,
         judging=calls_about(db, trial_id),
         records=attempt_queries.with_history(db, trial_id),
@@ -125,7 +131,7 @@ def _without_output(
         last: What its last attempt kept of its conversation; None: nothing.
     """
     if last is not None:
-        return run_queries.output(db, last).messages
+        return output_queries.output(db, last).messages
     return () if trial.output is not None else conversation_queries.messages(db, trial.id)
 
 

@@ -10,8 +10,8 @@ from tui_eval.model.case import Case
 from tui_eval.model.output import Output
 from tui_eval.model.score import Score
 from tui_eval.model.states import TrialState
-from tui_eval.store.read import run_queries
 from tui_eval.store.read.bulk_waiting import AWAITED
+from tui_eval.store.read.trials import output_queries, trial_rows
 from tui_eval.store.text import unpack_text
 
 
@@ -113,7 +113,7 @@ def open_trial(
         key=row[5],
         since=row[6],
         case=Case.from_json(row[2], unpack_text(row[9]), json.loads(row[10])),
-        output=run_queries.output(db, row[8]) if row[7] == "scoring" else None,
+        output=output_queries.output(db, row[8]) if row[7] == "scoring" else None,
         kept=_kept(db, row[0]) if row[11] or row[12] else None,
         opening=row[13] if opening is None else opening,
     )
@@ -122,7 +122,7 @@ def open_trial(
 def _kept(db: sqlite3.Connection, trial: int) -> tuple[Score, ...]:
     return tuple(
         row.as_score()
-        for row in run_queries.scores(db, trial)
+        for row in trial_rows.scores(db, trial)
         if row.current and not row.superseded and row.withdrawn_at is None
     )
 

@@ -10,7 +10,7 @@ from tui_eval.model.attempt_record import (
     ProgramExit,
     UsageSample,
 )
-from tui_eval.store.read import attempt_queries
+from tui_eval.store.read.trials import attempt_queries
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import attempt_writes, trial_writes
 

@@ -4,8 +4,9 @@ import sqlite3
 from dataclasses import dataclass
 
 from tui_eval.model.states import TrialState
-from tui_eval.store.read import run_queries
+from tui_eval.store.read import request_queries, run_queries
 from tui_eval.store.read.judges.judge_calls import JudgeCall, calls_about
+from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import (
     AttemptRow,
@@ -112,19 +113,19 @@ def trial_trace(db: sqlite3.Connection, run: RunRow, trial: TrialRow) -> TrialTr
     moves = _moves(db, trial.id)
     moved_by = {number for move in moves for number in (move.request, move.undone_by)}
     column = next(one for one in run_queries.columns(db, run.id) if one.index == trial.col)
-    attempts = tuple(run_queries.attempts(db, trial.id))
+    attempts = tuple(trial_rows.attempts(db, trial.id))
     return TrialTrace(
         run=run,
         trial=trial,
         column=column,
         reused=_reused(db, trial.id),
         attempts=attempts,
-        scores=tuple(run_queries.scores(db, trial.id)),
+        scores=tuple(trial_rows.scores(db, trial.id)),
         findings=_findings(db, trial.id),
         calls=tuple(reversed(calls_about(db, trial.id, most=-1))),
         requests=tuple(
             request
-            for request in run_queries.requests(db, run.id, pending=False)
+            for request in request_queries.requests(db, run.id, pending=False)
             if request.id in moved_by or _names(request, trial)
         ),
         moves=moves,

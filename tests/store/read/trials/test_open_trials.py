@@ -5,7 +5,7 @@ import pytest
 from tests.store.fates import finish
 from tests.support import Staged, case, do, key, output, score, staged
 from tui_eval.model.states import TrialState
-from tui_eval.store.read.open_trials import open_count, open_work
+from tui_eval.store.read.trials.open_trials import open_count, open_work
 from tui_eval.store.write import trial_writes
 
 QUEUED, SCORING = TrialState.QUEUED, TrialState.SCORING

@@ -3,7 +3,7 @@ import sqlite3
 from tests.store.fates import PASSED
 from tests.support import Staged, case, output
 from tui_eval.model.states import TrialState
-from tui_eval.store.read import trial_queries
+from tui_eval.store.read.trials import trial_queries
 
 
 def test_errors_are_counted_by_kind(db: sqlite3.Connection, made: Staged) -> None:
