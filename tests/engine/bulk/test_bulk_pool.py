@@ -1,20 +1,27 @@
+import asyncio
 import errno
 import io
 import os
 from contextlib import closing
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from tests.engine.bulk.bulk_runs import PRICED, SOON, bulk_suite, executed, run_bulk, states
+from tests.engine.bulk.bulk_runs import (
+    PRICED,
+    SOON,
+    bulk_suite,
+    executed,
+    run_bulk,
+    states,
+    working,
+)
 from tests.engine.harness import Harness, judged
 from tests.servers.bulk_ledger import BulkFaults
 from tests.servers.fake_bulk import FakeBulk
 from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import FakeModel
 from tui_eval.engine.bulk import request_file
-from tui_eval.engine.bulk.bulk_pool import BulkPool
 from tui_eval.engine.control.submit import ask
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.session import Session
@@ -47,29 +54,33 @@ async def test_under_a_cap_less_is_sent_at_once(harness: Harness) -> None:
     assert set(executed(server).values()) == {1}
 
 
-@pytest.mark.parametrize("short_of_room", [False, True])
-async def test_while_caps_hold_something_back_one_is_under_way_at_a_time(
-    harness: Harness, monkeypatch: pytest.MonkeyPatch, short_of_room: bool
-) -> None:
-    """Else what each answer makes room for leaves in a consignment of its own."""
-    beside: list[int] = []
-    follow, form = BulkPool._follow, BulkPool._form
-
-    def noted(self: BulkPool, *made: Any) -> None:
-        beside.append(len(self._followed))
-        follow(self, *made)
-
-    async def refused(self: BulkPool, api: Any) -> None:
-        self._spend_caps.refusals += short_of_room  # as another payer is told meanwhile
-        await form(self, api)
-
-    monkeypatch.setattr(BulkPool, "_follow", noted)
-    monkeypatch.setattr(BulkPool, "_form", refused)
-    async with FakeBulk(looks=3) as server:
-        run = await run_bulk(harness, bulk_suite(server, 20, size=5))
+async def test_moved_caps_let_more_be_sent_while_something_is_under_way(harness: Harness) -> None:
+    """The first consignment takes all the room there is, and comes to no end."""
+    async with FakeBulk(looks=0) as server:
+        of = bulk_suite(server, 20, target=PRICED, run={"max_cost_usd": 0.02})
+        async with working(harness, of) as (run, _):
+            await server.happened("create")
+            await asyncio.wait_for(harness.asked(run, Verb.RESUME, max_cost_usd=1.0), 10)
+            await asyncio.wait_for(server.happened("create", 2), 10)
+            server.finish()
+            server.looks = 1
     assert harness.counts(run).passed == 20
-    assert len(beside) == 4
-    assert any(beside) is not short_of_room
+    assert len(server.ledger.consignments) == 2
+
+
+async def test_near_a_cap_not_one_request_after_the_other_is_sent(harness: Harness) -> None:
+    """Each costs less than is held for it: what comes back makes room again and again."""
+    target = {**PRICED, "params": {"max_tokens": 10}}
+    async with FakeBulk(lambda prompt: prompt + 300 * "x") as server:
+        of = bulk_suite(server, 100, target=target, run={"max_cost_usd": 0.06})
+        run = await run_bulk(harness, of)
+    row, sizes = harness.row(run), [len(one.requests) for one in server.ledger.consignments]
+    assert (row.state, row.stopped_by) == ("paused", "max_cost_usd")
+    assert "enough for only" in str(row.reason)
+    assert len(sizes) > 3
+    assert min(sizes) >= max(sizes) // 10 > 1
+    assert harness.sql("SELECT sum(about_usd) BETWEEN 0.05 AND 0.06 FROM attempts") == [(1,)]
+    assert set(executed(server).values()) == {1}
 
 
 async def test_two_answers_to_a_request_were_paid_as_far_as_caps_are_about_it(

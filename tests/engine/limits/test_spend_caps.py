@@ -17,7 +17,7 @@ from tests.support import reading
 from tests.waiting import until
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.limits.spend_cap import CallBound, PayerCalls
-from tui_eval.engine.limits.spend_caps import Caps, SpendCaps
+from tui_eval.engine.limits.spend_caps import BulkPayer, Caps, SpendCaps
 from tui_eval.engine.preflight.readiness import missing
 from tui_eval.engine.settings import Settings
 from tui_eval.format import cost
@@ -510,3 +510,51 @@ async def test_targets_leave_room_for_the_grades_of_what_they_give(harness: Harn
     (judges,) = harness.sql("SELECT sum(cost_usd) FROM judge_calls")[0]
     assert target + judges <= 60.0
     assert "grading its output" in (harness.row(run).reason or "")
+
+
+class Bulk:
+    """Caps of $10 of which so much is spent, and whom they tell."""
+
+    def __init__(self, spent: float) -> None:
+        self.told = Alone()
+        self.caps = SpendCaps(self.told)
+        self.caps.open(Caps(cost_usd=10.0), Counts(), spent)
+
+
+@pytest.mark.parametrize(("spent", "sent"), [(8.0, True), (9.5, False)])
+def test_what_a_cap_cuts_short_is_sent_in_bulk_where_enough_of_it_is_left(
+    spent: float, sent: bool
+) -> None:
+    bulk = Bulk(spent)
+    assert bulk.caps.may_consign(BulkPayer())
+    assert bulk.caps.has_room(0.4, 4)
+    assert bulk.caps.cut_short(BulkPayer(), 3, 10.5 - spent, 4) is sent
+    assert bool(bulk.told.departures) is not sent
+    assert sent or "only 3 further requests in bulk" in str(bulk.told.departures[0].reason)
+
+
+def test_near_a_cap_what_is_sent_in_bulk_waits_for_what_is_under_way() -> None:
+    bulk = Bulk(8.0)
+    bulk.caps.consigned(1, 1.5, None)
+    with bulk.caps.call(0):
+        assert not bulk.caps.may_consign(BulkPayer())
+    assert not bulk.caps.cut_short(BulkPayer(), 3, 0.6, 4)
+    assert not bulk.told.departures, "there may be room once the other has ended"
+    bulk.caps.settled(1)
+    assert bulk.caps.may_consign(BulkPayer())
+    assert bulk.caps.cut_short(BulkPayer(), 3, 2.1, 4)
+
+
+def test_judges_do_not_wait_for_what_others_have_put_together_and_not_sent() -> None:
+    """Else each would wait for the other."""
+    bulk = Bulk(8.0)
+    bulk.caps.drafted(1, 0.6, None)
+    bulk.caps.drafted(2, 0.6, None)
+    one = BulkPayer(is_judge=True, draft=1)
+    assert bulk.caps.may_consign(one)
+    assert bulk.caps.cut_short(one, 3, 1.0, 4), "its own room is not somebody else's"
+    bulk.caps.drafted(2, 1.2, None)
+    assert not bulk.caps.may_consign(BulkPayer()), "a target waits for them"
+    assert bulk.caps.may_consign(one)
+    assert not bulk.caps.cut_short(one, 3, 1.0, 4)
+    assert bulk.told.departures

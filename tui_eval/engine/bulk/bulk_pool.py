@@ -96,11 +96,6 @@ class BulkPool:
         self._room_pauses = Pauses(polling)
         self._held = False
         """Whether caps hold back what is queued."""
-        self._refusals = spend_caps.refusals
-        """How often caps had refused room when a consignment was formed last."""
-        self._capped = False
-        """Whether caps had since the one before: then one is under way at a time, as large as there
-        is room for. Else each answer would make room for a consignment of one request."""
         self._open = False
         self._ended = False
         self._changed = asyncio.Event()
@@ -123,8 +118,13 @@ class BulkPool:
     @property
     def waits(self) -> bool:
         """Whether all that is left to do is to wait for the provider."""
-        sent = self._held or self._capped or not self._room or self._nothing_queued
-        return self._looked_up and bool(self._followed) and not self.busy and sent
+        return bool(self._followed) and self.rests
+
+    @property
+    def rests(self) -> bool:
+        """Whether nothing is done here for now: for want of work or room, or all is sent."""
+        sent = self._held or not self._room or self._nothing_queued
+        return self._looked_up and not self.busy and sent
 
     @property
     def _nothing_queued(self) -> bool:
@@ -265,7 +265,6 @@ class BulkPool:
             self._open
             and self._room
             and not self._held
-            and not (self._capped and self._followed)
             and not self.leaving
             and len(self._resting) == len(self._followed)
             and not self._nothing_queued
@@ -280,8 +279,6 @@ class BulkPool:
             return
         finally:
             self._making = None
-        refusals = self._spend_caps.refusals
-        self._capped, self._refusals = refusals > self._refusals, refusals
         if made is not None:
             self._follow(*made)
         elif len(self.queue) and self._home.ready:
@@ -316,7 +313,7 @@ class BulkPool:
 
     def _say_idle(self) -> None:
         """Say where nothing is left to do, or nothing but to wait."""
-        if self.idle or self.waits:
+        if self.rests:
             self._coordination.pool_idle()
 
     def set_open(self, dispatching: bool) -> None:

@@ -10,7 +10,7 @@ from tui_eval.engine.bulk.request_size import most_bytes, new_token, sized
 from tui_eval.engine.dispatch.work_queue import WorkQueue
 from tui_eval.engine.journey.journey import Journey
 from tui_eval.engine.journey.trial_in_flight import Phase, TrialInFlight
-from tui_eval.engine.limits.spend_caps import SpendCaps
+from tui_eval.engine.limits.spend_caps import BulkPayer, SpendCaps
 from tui_eval.engine.run_store import RunStore
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure
@@ -24,6 +24,7 @@ from tui_eval.targets.bulk_access import BulkAccess, MostTaken, sum_of
 _PORTION: Final = 64
 """Trials whose attempts are written down in one transaction."""
 _NOTHING: Final = MostTaken(0.0, 0)
+_PAYER: Final = BulkPayer()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class ConsignmentDraft:
     """Bytes of its requests."""
     most: MostTaken = _NOTHING
     """What they take at most."""
+    refused: MostTaken | None = None
+    """What they would with one more that caps have no room for; None: there is none."""
 
 
 class Forming:
@@ -164,11 +167,17 @@ class Forming:
     async def _fill(
         self, draft: ConsignmentDraft, requests: RequestFile, api: BulkApi, size: int
     ) -> None:
-        """Take trials until the consignment is full, nothing is queued, or there is no room."""
+        """Take trials until the consignment is full, nothing is queued, or there is no room.
+
+        None is taken where caps have room for so few that they are not worth sending.
+        """
         full = False
         while not full and requests.count < size:
             flights = await self._next(min(_PORTION, size - requests.count))
             if not flights:
+                return
+            if not requests.count and not self._spend_caps.may_consign(_PAYER):
+                self._queue.put_back(flights)
                 return
             taken: list[PreparedRequest] = []
             for place, flight in enumerate(flights):
@@ -178,6 +187,9 @@ class Forming:
                     full = True
                     break
                 taken.append(prepared)
+            if draft.refused is not None and not (requests.count or self._worth(draft, taken)):
+                self._queue.put_back([one.flight for one in taken])
+                return
             await self._write(draft, taken, requests)
 
     async def _next(self, most: int) -> list[TrialInFlight]:
@@ -211,13 +223,18 @@ class Forming:
         if size > most_bytes(self._access, api):
             return False
         most = sum_of(draft.most, self._access.most(prepared.size))
-        if draft.size:
-            if not self._spend_caps.has_room(most.usd, most.tokens):
-                return False
-        elif not self._spend_caps.may_consign(most.usd, most.tokens):
+        if not self._spend_caps.has_room(most.usd, most.tokens):
+            draft.refused = most
             return False
         draft.size, draft.most = size, most
         return True
+
+    def _worth(self, draft: ConsignmentDraft, taken: Sequence[PreparedRequest]) -> bool:
+        """Return whether the first trials are to be sent of which caps take no more."""
+        assert draft.refused is not None, "caps cut it short"
+        fitting = sum(not _failed(one) for one in taken)
+        refused = draft.refused
+        return self._spend_caps.cut_short(_PAYER, fitting, refused.usd, refused.tokens)
 
     async def _write(
         self, draft: ConsignmentDraft, taken: Sequence[PreparedRequest], requests: RequestFile

@@ -46,10 +46,11 @@ class Sending:
         """
         if requests is not None:
             return await self._until_sent(row, requests)
-        if row.requests:  # else it was not even complete
-            found = await self._until_known(row)
-            if found is not None or self.host.leaving:
-                return row if found is None else await self._now_sent(row, found)
+        if not row.requests:  # it was not even complete: what it holds goes with the others
+            return await self.looked(row, "cancelled")
+        found = await self._until_known(row)
+        if found is not None or self.host.leaving:
+            return row if found is None else await self._now_sent(row, found)
         try:
             made = await self.home.again(row, self.api)
         except BulkError as error:

@@ -181,7 +181,7 @@ class Workers:
     def outputs_rest(self) -> bool:
         """Whether no output comes for now: nothing is asked but of providers in bulk."""
         live = all(pool.idle for pool in self.pools.values())
-        return live and all(pool.idle or pool.waits for pool in self.bulk_pools)
+        return live and all(pool.rests for pool in self.bulk_pools)
 
     @property
     def busy(self) -> int:

@@ -135,7 +135,9 @@ class Judging:
         """Whether no output comes for now: nothing is asked but of providers in bulk."""
         if self._arrived or self._looking:
             return False
-        return self._coordination.outputs_rest or self._spend_caps.holds_targets
+        caps = self._spend_caps
+        held = caps.holds_targets and not caps.calls_in_flight  # else one may make room, or end
+        return held or self._coordination.outputs_rest
 
     @property
     def waiting(self) -> int:

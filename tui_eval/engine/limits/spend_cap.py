@@ -202,11 +202,17 @@ class SpendCap:
         return self.calls[payer].few(mine) and self.total + held + next_ <= cap
 
     def _held(
-        self, size: Callable[[Payer], float | None], grades: float, over: Mapping[Payer, int]
+        self,
+        size: Callable[[Payer], float | None],
+        grades: float,
+        over: Mapping[Payer, int],
+        beside: int | None = None,
     ) -> float | None:
         """Return what calls in flight and grades may take; None: one is of unknown size."""
         targets = judges = 0.0
-        for consigned in self.consigned.values():
+        for consignment, consigned in self.consigned.items():
+            if consignment == beside:
+                continue
             if consigned is None:
                 return None
             targets += consigned
@@ -222,6 +228,17 @@ class SpendCap:
             else:
                 targets += one * in_flight
         return targets + max(judges, grades)  # what is being graded is ungraded yet
+
+    def share_left(self, beside: int | None = None) -> float:
+        """Return which share of the cap is neither spent nor held; 1.0 without a cap.
+
+        Args:
+            beside: A consignment whose room counts as left.
+        """
+        if self.cap is None:
+            return 1.0
+        held = self._held(self.most, 0.0, {}, beside)
+        return 0.0 if held is None or not self.cap else 1 - (self.total + held) / self.cap
 
     def fits_most(self, amount: float | None) -> bool:
         """Return whether what takes so much at most may begin now; None: nobody knows how much."""

@@ -4,14 +4,21 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Final, TypeVar
 
 from tui_eval.engine.coordination import Coordination
 from tui_eval.engine.departure import capped
 from tui_eval.engine.limits.spend_cap import CallBound, GradingBacklog, Payer, PayerCalls, SpendCap
-from tui_eval.format import money
+from tui_eval.format import many, money
 from tui_eval.model.output import Failure, Output
 from tui_eval.store.read.figures.call_spending import CallSpending
 from tui_eval.store.read.run_counts import Counts
+
+T = TypeVar("T")
+
+_TIGHT: Final = 0.1
+"""The share of a cap below which nothing is sent in bulk that it cuts short. That may take a day,
+and each time what comes back cheaper than was held for it makes room for a bit less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +35,16 @@ class Caps:
     def of_calls(self) -> bool:
         """Whether calls may be held back: for what they cost, or for their tokens."""
         return self.cost_usd is not None or self.tokens is not None
+
+
+@dataclass(frozen=True, slots=True)
+class BulkPayer:
+    """Who puts requests into consignments."""
+
+    is_judge: bool = False
+    """Whether what others have put together and not sent may wait for the same as this one."""
+    draft: int | None = None
+    """The consignment that they are put into, where it holds room already."""
 
 
 class SpendCaps:
@@ -57,10 +74,15 @@ class SpendCaps:
         self._trials = 0
         self._in_flight = 0
         self._held = False
-        self.refusals = 0
-        """How often somebody was told that there is no room."""
+        self._drafts: set[int] = set()
+        """Consignments that hold room and are not sent yet: they wait for company."""
         self.holds_targets = False
         """Whether targets wait until others have ended: no output comes to be graded meanwhile."""
+
+    @property
+    def calls_in_flight(self) -> int:
+        """How many calls are, of targets and judges that are asked live."""
+        return self._in_flight
 
     @property
     def caps(self) -> Caps:
@@ -137,7 +159,7 @@ class SpendCaps:
         """
         if self.fits(payer):
             return True
-        self._refused()
+        self._held = True
         if isinstance(payer, int):
             if not self.holds_targets:
                 self.holds_targets = True
@@ -150,41 +172,72 @@ class SpendCaps:
 
     def has_room(self, usd: float | None, tokens: int | None) -> bool:
         """Return whether what takes so much at most exceeds no cap; None: nobody knows."""
-        fits = self._money.fits_most(usd) and self._tokens.fits_most(tokens)
-        if not fits:
-            self._refused()
-        return fits
+        return self._money.fits_most(usd) and self._tokens.fits_most(tokens)
 
-    def _refused(self) -> None:
-        self._held = True
-        self.refusals += 1
+    def may_consign(self, of: BulkPayer) -> bool:
+        """Return whether requests may be put into a consignment now.
 
-    def may_consign(self, usd: float | None, tokens: int | None) -> bool:
-        """Return whether what takes so much at most may be sent in bulk now; None: nobody knows.
-
-        Where it may not and nothing is in flight that could make room, the run is told to pause.
+        Where little of a cap is left they wait until nothing is under way any more: what is then
+        left may be enough for all.
         """
-        if self.has_room(usd, tokens):
+        if self._tight(of) and self._comes(of):
+            self._held = True
+            return False
+        return True
+
+    def cut_short(self, of: BulkPayer, fitting: int, usd: float | None, tokens: int | None) -> bool:
+        """Return whether a consignment is to be sent that caps cut short.
+
+        It is not where little of a cap is left. Where nothing is under way that could make room,
+        the run is told to pause.
+
+        Args:
+            of: Who asks.
+            fitting: How many requests it holds so far.
+            usd: What the next one, with those that hold no room yet, can cost; None: nobody knows.
+            tokens: What they can take; None: nobody knows.
+        """
+        if fitting and not self._tight(of):
             return True
-        if not self._in_flight and not self._money.consigned:
-            if not self._money.fits_most(usd):
-                most = "nobody knows how much" if usd is None else money(usd)
-                took = f"{_dollars(self._money)} spent, the next request in bulk may cost {most}"
-                why = self._at_cost(took)
-            else:
-                most = "nobody knows how many" if tokens is None else f"{tokens}"
-                took = f"{_count(self._tokens)} tokens are used, the next request in bulk may take"
-                why = self._at_tokens(f"{took} {most}")
+        self._held = True
+        if not self._comes(of):
+            of_money = not self._money.fits_most(usd)
+            what = f"the rest is enough for only {many(fitting, 'further request')} in bulk"
+            if not fitting and of_money:
+                what = f"the next request in bulk may cost {_unless_unknown(usd, money)}"
+            elif not fitting:
+                what = f"the next request in bulk may take {_unless_unknown(tokens, str)}"
+            why = (
+                self._at_cost(f"{_dollars(self._money)} spent, {what}")
+                if of_money
+                else self._at_tokens(f"{_count(self._tokens)} tokens are used, {what}")
+            )
             self._coordination.leave(capped(self.empty() or why))
         return False
 
+    def _tight(self, of: BulkPayer) -> bool:
+        left = [cap.share_left(of.draft) for cap in (self._money, self._tokens)]
+        return min(left) < _TIGHT
+
+    def _comes(self, of: BulkPayer) -> bool:
+        """Return whether something is under way that may make room."""
+        consigned = set(self._money.consigned)
+        return bool(self._in_flight or (consigned - self._drafts if of.is_judge else consigned))
+
+    def drafted(self, consignment: int, usd: float | None, tokens: int | None) -> None:
+        """Hold the room of a consignment that waits for company; it is sent before others are."""
+        self.consigned(consignment, usd, tokens)
+        self._drafts.add(consignment)
+
     def consigned(self, consignment: int, usd: float | None, tokens: int | None) -> None:
         """Hold the room of what a consignment may still take at most; None: nobody knows."""
+        self._drafts.discard(consignment)
         self._money.consigned[consignment] = usd
         self._tokens.consigned[consignment] = None if tokens is None else float(tokens)
 
     def settled(self, consignment: int) -> None:
         """Give the room of a consignment back: nothing more comes of it."""
+        self._drafts.discard(consignment)
         self._money.consigned.pop(consignment, None)
         self._tokens.consigned.pop(consignment, None)
         self.look_again()
@@ -304,6 +357,10 @@ class SpendCaps:
 
     def _most_errors(self, cap: float) -> float:
         return cap if cap >= 1 else max(1.0, cap * self._trials)
+
+
+def _unless_unknown(amount: T | None, form: Callable[[T], str]) -> str:
+    return "nobody knows how much" if amount is None else form(amount)
 
 
 def _dollars(of: SpendCap) -> str:

@@ -182,12 +182,13 @@ def awaited_requests(db: sqlite3.Connection, runs: Collection[int]) -> tuple[Awa
     """Return how many requests runs have at providers in bulk, by endpoint.
 
     Of targets and of judges; also those of trials that wait for them no more (cancelled, asked
-    live since), and those of which nobody knows yet whether they were sent.
+    live since), and those of which nobody knows yet whether they were sent. One that is still put
+    together was not.
     """
     waiting = (
         "SELECT k.endpoint FROM consignments k JOIN {} c ON c.consignment = k.id "
         "JOIN {} a ON a.id = c.{} WHERE k.run IN (SELECT value FROM json_each(?1)) "
-        "AND k.taken_at IS NULL AND c.line IS NULL AND a.state = 'sent'"
+        "AND k.taken_at IS NULL AND k.requests > 0 AND c.line IS NULL AND a.state = 'sent'"
     )
     of_targets = waiting.format("consigned", "attempts", "attempt")
     of_judges = waiting.format("consigned_calls", "judge_calls", "call")

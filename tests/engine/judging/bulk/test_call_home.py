@@ -203,6 +203,7 @@ async def test_killed_while_calls_are_written(harness: Harness) -> None:
         await Engine(harness.path, run, polling=SOON).run()
     assert_graded(harness, run, 300)
     assert len(grading.graded) == 300
+    assert [len(one.requests) for one in server.ledger.consignments] == [60]
 
 
 @pytest.mark.whole
@@ -225,6 +226,26 @@ async def test_killed_again_and_again_with_target_and_judge_in_bulk(harness: Har
     assert len(grading.graded) == 300
     assert set(executed(server).values()) == {1}
     assert server.counts["live"] == 0
+
+
+async def test_what_was_not_put_together_wholly_goes_with_the_rest(harness: Harness) -> None:
+    grading = Grading()
+    async with FakeBulk(grading) as server:
+        of = bulk_judged(server, 8, judge={"batch_size": 1}, run={"concurrency": 1})
+        run = harness.create(of)
+        engine = Engine(harness.path, run, polling=SOON)
+        work = asyncio.create_task(engine.run())
+        written = "SELECT count(*) FROM judge_calls"
+        await until(lambda: harness.sql(written)[0][0] >= 3)
+        server.hold("live")
+        engine.abort()
+        await work
+        server.release("live")
+        assert harness.sql(written)[0][0] < 8, "it left too late to mean anything"
+        await again(harness, run, Verb.RESUME)
+    assert_graded(harness, run, 8)
+    assert [len(one.requests) for one in server.ledger.consignments] == [8]
+    assert figures(harness, run).grading.calls == 8, "what was never sent is no call"
 
 
 async def test_what_perhaps_was_sent_is_looked_for_first(harness: Harness) -> None:

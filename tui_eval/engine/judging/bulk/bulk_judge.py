@@ -14,6 +14,7 @@ from tui_eval.engine.bulk.result_lines import LineCounts
 from tui_eval.engine.judging.batcher import Batcher
 from tui_eval.engine.judging.bulk.call_home import CallHome
 from tui_eval.engine.judging.question import Batch, Question
+from tui_eval.engine.limits.spend_caps import BulkPayer
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure
 from tui_eval.providers.bulk.api import BulkApi, BulkLine, StrayLine
@@ -60,6 +61,8 @@ class _Draft:
     """Bytes of its requests."""
     most: MostTaken = field(default_factory=lambda: MostTaken(0.0, 0))
     """What they take at most."""
+    refused: MostTaken | None = None
+    """What one more takes that caps have no room for; None: there is none."""
 
 
 class BulkJudge:
@@ -146,15 +149,25 @@ class BulkJudge:
         Raises:
             BulkError: there is no room for the requests on this machine.
         """
+        if not self._spend_caps.may_consign(self._payer):
+            return None
         self._new = False
         full = self._new = await self._fill(api, min(most, api.limits.requests))
-        made = self._draft.consignment
+        made, refused = self._draft.consignment, self._draft.refused
+        if refused is not None and not self._spend_caps.cut_short(
+            self._payer, self._draft.requests, refused.usd, refused.tokens
+        ):
+            return None
         if made is None or not (full or self._results.quiet):
             return None
         self._draft = _Draft()
         row = await self._row(made)
         requests = await self.calls.again(row, api)
         return await self._row(made), requests
+
+    @property
+    def _payer(self) -> BulkPayer:
+        return BulkPayer(is_judge=True, draft=self._draft.consignment)
 
     async def _row(self, consignment: int) -> ConsignmentRow:
         return await self._store.reading.call(consignment_queries.consignment, consignment)
@@ -183,6 +196,7 @@ class BulkJudge:
 
     async def _fill(self, api: BulkApi, most: int) -> bool:
         """Write down batches that are to leave; return whether the consignment takes no more."""
+        self._draft.refused = None
         while self._draft.requests < most:
             more = self._results.more_to_come and not self._results.quiet
             batch = self._batcher.take(time.monotonic(), more_to_come=more)
@@ -205,16 +219,14 @@ class BulkJudge:
         if draft.size + made.size > most_bytes(self._access, api):
             return False
         one = self._access.most(made.size)
-        if draft.requests:  # whose room is held already
-            if not self._spend_caps.has_room(one.usd, one.tokens):
-                return False
-        elif not self._spend_caps.may_consign(one.usd, one.tokens):
+        if not self._spend_caps.has_room(one.usd, one.tokens):  # beside the others, which hold it
+            draft.refused = one
             return False
         unit = partial(self._write, draft=draft, batch=batch, asked=asked)
         consignment, call = await self._store.writer.write(unit)
         draft.consignment, draft.requests = consignment, draft.requests + 1
         draft.size, draft.most = draft.size + made.size, sum_of(draft.most, one)
-        self._spend_caps.consigned(consignment, draft.most.usd, draft.most.tokens)
+        self._spend_caps.drafted(consignment, draft.most.usd, draft.most.tokens)
         await self._results.consigned(batch.questions, call)
         return True
 
