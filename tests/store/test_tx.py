@@ -14,7 +14,8 @@ from tui_eval.store.tx import Tx
 def test_a_move_that_is_not_in_the_table_is_a_bug(db: sqlite3.Connection) -> None:
     trial = staged(db, 1).trials[0]
     for source, to in itertools.product(TrialState, TrialState):
-        if to not in TRIAL_MOVES[source]:
+        stays = source is to and not to.settled
+        if to not in TRIAL_MOVES[source] and not stays:
             with pytest.raises(AssertionError, match="no legal move"):
                 do(db, partial(Tx.move, trial=trial, to=to, of=(source,)))
 

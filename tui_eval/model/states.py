@@ -67,8 +67,9 @@ _T = TrialState
 TRIAL_MOVES: dict[TrialState, frozenset[TrialState]] = {
     # a cached output leads straight to scoring
     _T.QUEUED: frozenset({_T.RUNNING, _T.SCORING, _T.ERROR, _T.CANCELLED}),
-    # back to queued only after a crash or a stop: what was in flight is lost, not failed
-    _T.RUNNING: frozenset({_T.SCORING, _T.QUEUED, _T.ERROR, _T.CANCELLED}),
+    # back to queued only after a crash or a stop: what was in flight is lost, not failed; to done
+    # where the scores are written with the output that they are of
+    _T.RUNNING: frozenset({_T.SCORING, _T.DONE, _T.QUEUED, _T.ERROR, _T.CANCELLED}),
     _T.SCORING: frozenset({_T.DONE, _T.ERROR, _T.CANCELLED}),
     # settled: retry leads to queued; rescore, where there is an output, to scoring
     _T.DONE: frozenset({_T.QUEUED, _T.SCORING}),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final, TypeVar, TypeVarTuple
+from typing import Any, Final, TypeVar, TypeVarTuple
 
 from tui_eval.isolated.calls import IsolatedCalls, OutOfBoundsError
 from tui_eval.model.json import JsonObject
@@ -70,15 +70,17 @@ def redacted(got: Output | Failure) -> Output | Failure:
             message=redact(got.message),
             partial=None if got.partial is None else redact(got.partial),
         )
-    return replace(
-        got,
-        text=_redacted(got.text),
-        reasoning=_redacted(got.reasoning),
-        messages=tuple(_redacted_object(one) for one in got.messages),
-        fields=_redacted_object(got.fields),
-        finish_reason=_redacted(got.finish_reason),
-        model=_redacted(got.model),
-    )
+    found: dict[str, Any] = {
+        "text": _redacted(got.text),
+        "reasoning": _redacted(got.reasoning),
+        "messages": tuple(_redacted_object(one) for one in got.messages),
+        "fields": _redacted_object(got.fields),
+        "finish_reason": _redacted(got.finish_reason),
+        "model": _redacted(got.model),
+    }
+    # making an output costs more than looking
+    changed = {name: value for name, value in found.items() if value != getattr(got, name)}
+    return replace(got, **changed) if changed else got
 
 
 def _redacted(text: str | None) -> str | None:

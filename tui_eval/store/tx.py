@@ -59,31 +59,42 @@ class Tx:
         of: tuple[TrialState, ...],
         columns: str = "",
         values: tuple[object, ...] = (),
+        *,
+        only: tuple[str, tuple[object, ...]] = ("", ()),
     ) -> bool:
         """Move a trial to state `to` if it is in one of the states `of`.
 
         A settled trial that is opened anew gets the number of its next opening: what was begun on
-        an earlier one is not written any more (see `trial_writes.stands`).
+        an earlier one is not written any more (see `trial_writes.stands`). A trial that stays in
+        its state keeps since when it is in it.
 
         Args:
             trial: The trial's id.
             to: The new state.
-            of: The states this move is meant for; each must be a legal source of `to`.
+            of: The states this move is meant for; each must be a legal source of `to`, or all of
+                them `to`.
             columns: Further assignments of the same UPDATE, as SQL (`output = ?, cached = 0`).
             values: Their parameters.
+            only: What else must hold of the trial, as SQL, with its parameters; empty: nothing.
 
         Returns:
             False where the trial was in no such state: somebody was quicker. Nothing changed then.
         """
-        assert all(to in TRIAL_MOVES[source] for source in of), f"no legal move {of} → {to}"
-        marks = ",".join("?" * len(of))
+        stays = of == (to,) and not to.settled
+        assert stays or all(to in TRIAL_MOVES[source] for source in of), (
+            f"no legal move {of} → {to}"
+        )
         extra = f", {columns}" if columns else ""
         if not to.settled and all(source.settled for source in of):
             extra += ", opening = opening + 1"
+        if not stays:
+            extra, values = f", since = ?{extra}", (self.now, *values)
+        condition, bound = only
         cursor = self.db.execute(
-            f"UPDATE trials SET state = ?, since = ?, change = ?, waiting = NULL, "
-            f"waiting_until = NULL{extra} WHERE id = ? AND state IN ({marks})",
-            (to, self.now, self.change, *values, trial, *of),
+            f"UPDATE trials SET state = ?, change = ?, waiting = NULL, waiting_until = NULL{extra} "
+            f"WHERE id = ? AND state IN ({','.join('?' * len(of))})"
+            f"{f' AND {condition}' if condition else ''}",
+            (to, self.change, *values, trial, *of, *bound),
         )
         return cursor.rowcount == 1
 

@@ -43,7 +43,7 @@ class Calls:
         await turn()
 
     async def _call(self, n: int) -> None:
-        async with self.places.one():
+        async with self.places:
             self.begun.append(n)
             await self._end[n].wait()
 
@@ -81,10 +81,10 @@ async def test_a_call_without_a_descriptor_has_unused_connections_closed_first()
     places, kept = CallPlaces(2), [Kept(3), Kept(1)]
     for pool in kept:
         places.join(pool)
-    async with places.one():
+    async with places:
         assert await places.short()
     assert [pool.n for pool in kept] == [0, 0]
-    async with asyncio.timeout(10), places.one(), places.one():
+    async with asyncio.timeout(10), places, places:
         pass  # there are two places yet
 
 
@@ -92,7 +92,7 @@ async def test_else_it_takes_a_place_away_that_comes_back_with_a_round_of_calls(
     places = CallPlaces(3)
     async with AsyncExitStack() as held:
         for _ in range(3):
-            await held.enter_async_context(places.one())
+            await held.enter_async_context(places)
         assert await places.short()
     calls = Calls(places)
     await calls.start(0, 1, 2)
@@ -109,7 +109,7 @@ async def test_else_it_takes_a_place_away_that_comes_back_with_a_round_of_calls(
 async def test_one_place_is_always_left_and_who_is_alone_knows_it() -> None:
     places = CallPlaces(2)
     for _ in range(3):
-        async with places.one():
+        async with places:
             assert not await places.short()
-    async with asyncio.timeout(10), places.one():
+    async with asyncio.timeout(10), places:
         pass

@@ -11,7 +11,7 @@ from tests.store.recounting import recount
 from tests.support import Staged, do, key, output, score, stage, staged
 from tui_eval.model.attempt_record import AttemptProgress, AttemptRecord
 from tui_eval.model.output import Estimate, Failure, Output, Usage
-from tui_eval.model.score import Grade, Score, tally
+from tui_eval.model.score import Grade, Score, Tally, tally
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.read import (
     run_counts,
@@ -30,6 +30,7 @@ from tui_eval.store.write import (
     undo,
 )
 from tui_eval.store.write.run_writes import NewTrial
+from tui_eval.store.write.trial_writes import AsTaken, TrialMove
 
 TIMEOUT = Failure("timeout", "no answer within 300 s", retryable=True, status=None, partial="Par")
 
@@ -598,10 +599,14 @@ def test_a_stale_answer_is_kept_and_counted_and_not_taken(trial: Life) -> None:
     trial.change(trial_writes.retry)
     trial.start()
     said = output()
-    do(
+    then, as_taken = trial_writes.settled(tally([score()])), AsTaken(opening=0, scorers=0)
+    went = do(
         trial.db,
-        lambda tx: trial_writes.answer(tx, first, trial.id, trial.key, said, 0.5, stale=True),
+        lambda tx: trial_writes.answer(
+            tx, first, trial.id, trial.key, said, 0.5, then=then, as_taken=as_taken
+        ),
     )
+    assert not went
     assert trial.state is TrialState.RUNNING
     assert trial.row.output is None
     assert [attempt.state for attempt in trial.attempts] == ["answered", "sent"]
@@ -622,7 +627,15 @@ def test_an_output_that_is_not_taken_leaves_the_replies_of_a_conversation(
     trial.change(trial_writes.cancel)
     do(
         trial.db,
-        lambda tx: trial_writes.answer(tx, first, trial.id, trial.key, said, 0.5, stale=stale),
+        lambda tx: trial_writes.answer(
+            tx,
+            first,
+            trial.id,
+            trial.key,
+            said,
+            0.5,
+            as_taken=AsTaken(int(stale)),
+        ),
     )
     assert len(conversation_queries.calls(trial.db, trial.id)) == 1
     trial.change(partial(trial_writes.retry, afresh=False))
@@ -633,9 +646,58 @@ def test_an_output_that_is_not_taken_leaves_the_replies_of_a_conversation(
     assert conversation_queries.calls(trial.db, trial.id) == []
 
 
-def test_marks_of_a_runs_former_scorers_are_told_from_its_present_ones(trial: Life) -> None:
-    assert trial.change(lambda tx, t: trial_writes.scored_by(tx, t, 0))
-    do(trial.db, lambda tx: run_writes.set_spec(tx, trial.run, "{}"))
-    assert not trial.change(lambda tx, t: trial_writes.scored_by(tx, t, 0))
+@pytest.mark.parametrize("others", [False, True], ids=["same scorers", "other scorers"])
+@pytest.mark.parametrize(
+    ("then", "state"),
+    [
+        (trial_writes.settled(Tally(Verdict.PASS, 1.0)), TrialState.DONE),
+        (trial_writes.awaits("the judge"), TrialState.SCORING),
+    ],
+)
+def test_an_answer_takes_its_trial_where_the_scores_of_present_scorers_do(
+    trial: Life, others: bool, then: TrialMove, state: TrialState
+) -> None:
     number = suite_queries.spec_change(trial.db, trial.run)
-    assert trial.change(lambda tx, t: trial_writes.scored_by(tx, t, number))
+    if others:
+        do(trial.db, lambda tx: run_writes.set_spec(tx, trial.run, "{}"))
+    attempt, said = trial.start(), output()
+    assert attempt is not None
+    went = do(
+        trial.db,
+        lambda tx: trial_writes.answer(
+            tx,
+            attempt,
+            trial.id,
+            trial.key,
+            said,
+            0.5,
+            then=then,
+            as_taken=AsTaken(scorers=number),
+        ),
+    )
+    assert went is not others
+    # an output is taken all the same: it waits for the scorers that there are now
+    assert trial.state is (TrialState.SCORING if others else state)
+    assert trial.row.verdict == (then.values[0] if went and state is TrialState.DONE else None)
+    assert trial.row.output is not None
+    assert trial.counts.output_tokens == said.usage.output
+
+
+def test_scores_of_a_runs_former_scorers_close_nothing(trial: Life) -> None:
+    end = trial_writes.settled(Tally(Verdict.PASS, 1.0))
+    assert trial.answer(trial.start())
+    former = suite_queries.spec_change(trial.db, trial.run)
+    do(trial.db, lambda tx: run_writes.set_spec(tx, trial.run, "{}"))
+    present = suite_queries.spec_change(trial.db, trial.run)
+    for scorers in (former, present):
+        closed = trial.change(
+            partial(trial_writes.close, then=end, as_taken=AsTaken(scorers=scorers))
+        )
+        assert closed is (scorers == present)
+
+
+def test_a_trial_that_waits_in_its_state_keeps_since_when_it_is_in_it(trial: Life) -> None:
+    assert trial.answer(trial.start())
+    since = trial.row.since
+    trial.change(lambda tx, t: trial_writes.close(tx, t, trial_writes.awaits("the judge")))
+    assert trial.row.since == since

@@ -10,7 +10,6 @@ import random
 import time
 from collections.abc import Coroutine
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final, TypeVar
 
 from tui_eval.engine.coordination import Coordination
@@ -28,9 +27,8 @@ from tui_eval.engine.journey.steps import (
     LEFT,
     Arrival,
     Step,
-    arrived,
-    awaits_programs,
     scored_step,
+    unscored_step,
 )
 from tui_eval.engine.journey.trial_in_flight import Phase, TrialInFlight
 from tui_eval.engine.journey.trial_scoring import ScoringOutcome
@@ -100,10 +98,9 @@ class Journey:
         """Write down that a request is about to leave; None where the trial is open no more."""
         ready = max(flight.work.since, self._began)  # before that nobody could have taken it
         queued = max(0.0, tx.now - ready) if flight.waited_s is None else None
-        if not flight.stands(tx):
-            return None
+        work = flight.work
         return trial_writes.start_attempt(
-            tx, flight.work.trial, queue_s=queued, wait_s=flight.waited_s
+            tx, work.trial, queue_s=queued, wait_s=flight.waited_s, opening=work.opening
         )
 
     async def generate(self, flight: TrialInFlight, attempt: int, permit: CallPermit) -> Step:
@@ -185,12 +182,12 @@ class Journey:
             with at_once.within(AT_ONCE_S):
                 outcome = self._outcome(flight, output)
         except NotAtOnceError:
-            return Step(partial(arrived, flight, output, arrival), unscored=output)
+            return unscored_step(flight, output, arrival, programs=False)
         except Exception:  # noqa: BLE001 - the edge of a trial: a bug ends it, not the run
             outcome = bug()
         if isinstance(outcome, ScoringOutcome) and outcome.programs:
             # what programs see of it is in the store first
-            return Step(partial(awaits_programs, flight, output, arrival), unscored=output)
+            return unscored_step(flight, output, arrival, programs=True)
         return scored_step(flight, output, outcome, arrival)
 
     def _outcome(self, flight: TrialInFlight, output: Output) -> ScoringOutcome | Failure:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from tui_eval.engine.journey.trial_in_flight import TrialInFlight
@@ -11,6 +12,7 @@ from tui_eval.model.output import Failure, Output
 from tui_eval.model.score import Score, tally
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import trial_writes
+from tui_eval.store.write.trial_writes import AsTaken, TrialMove
 
 _PROGRAMS: Final = "waits for the program that decides"
 
@@ -63,25 +65,20 @@ class Arrival:
     call_s: float | None
 
 
-def arrived(flight: TrialInFlight, output: Output, arrival: Arrival | None, tx: Tx) -> bool:
-    """Write down an output that the store does not have; it was paid for, so in any case.
+def unscored_step(
+    flight: TrialInFlight, output: Output, arrival: Arrival | None, *, programs: bool
+) -> Step:
+    """Say what is to be written of an output that could not be scored at once.
 
-    Returns:
-        Whether the trial has it, and is still open as it was taken.
+    Args:
+        flight: Its trial.
+        output: The output.
+        arrival: How it came; None: the store has it.
+        programs: Whether it waits for programs that decide about it.
     """
-    stands = flight.stands(tx)
-    if arrival is None:
-        return stands
-    trial, key = flight.work.trial, flight.work.key
-    return trial_writes.answer(
-        tx, arrival.attempt, trial, key, output, arrival.call_s, stale=not stands
-    )
-
-
-def awaits_programs(flight: TrialInFlight, output: Output, arrival: Arrival | None, tx: Tx) -> bool:
-    """Write down an output that programs decide about, and that its trial waits for them."""
-    stands = arrived(flight, output, arrival, tx)
-    return stands and trial_writes.await_judge(tx, flight.work.trial, _PROGRAMS)
+    then = trial_writes.awaits(_PROGRAMS) if programs else trial_writes.TO_SCORING
+    write = partial(_gone_on, flight, output, arrival, then, flight.as_taken)
+    return Step(write, unscored=output)
 
 
 def scored_step(
@@ -92,17 +89,55 @@ def scored_step(
 ) -> Step:
     """Say what is to be written of an output: itself, where the call brought it, and its scores.
 
+    Where it is scored no more, or its scorers are not what they were, no score is written; where
+    it still waits to be scored, it is to be taken anew.
+
     Args:
         flight: Its trial.
         output: The output.
         outcome: What came of scoring it.
         arrival: How it came; None: the store has it.
     """
+    if isinstance(outcome, Failure):
+        end = trial_writes.failed(outcome)
+        return Step(partial(_gone_on, flight, output, arrival, end, flight.as_taken))
+    trial, kept = flight.work.trial, flight.work.kept
+    then = (
+        trial_writes.awaits(WAITS)
+        if outcome.asks
+        else trial_writes.settled(tally([*(kept or ()), *outcome.scores]))
+    )
+    as_taken = AsTaken(flight.work.opening, outcome.scoring_version)
 
     def write(tx: Tx) -> bool:
-        return arrived(flight, output, arrival, tx) and _close(tx, flight, outcome)
+        stands = _gone_on(flight, output, arrival, then, as_taken, tx)
+        if stands:
+            trial_writes.add_scores(tx, trial, outcome.scores, fresh=kept is None)
+        return stands
 
     return Step(write, handover=_handover(flight, output, outcome))
+
+
+def _gone_on(
+    flight: TrialInFlight,
+    output: Output,
+    arrival: Arrival | None,
+    then: TrialMove,
+    as_taken: AsTaken,
+    tx: Tx,
+) -> bool:
+    """Have a trial go on with its output, which is written where the store does not have it.
+
+    Returns:
+        Whether the trial went there: it is still open as it was taken.
+    """
+    trial, key = flight.work.trial, flight.work.key
+    if arrival is None:
+        return trial_writes.close(tx, trial, then, as_taken)
+    attempt, call_s = arrival.attempt, arrival.call_s
+    return trial_writes.answer(
+        tx, attempt, trial, key, output, call_s, then=then, as_taken=as_taken
+    )
 
 
 def _handover(
@@ -113,24 +148,3 @@ def _handover(
     return JudgingHandover(
         output, (*(flight.work.kept or ()), *outcome.scores), outcome.asks, outcome.scoring_version
     )
-
-
-def _close(tx: Tx, flight: TrialInFlight, outcome: ScoringOutcome | Failure) -> bool:
-    """Write down what scoring came to; a trial that judges must be asked about stays open.
-
-    Returns:
-        False where it is scored no more, or its scorers are not what they were. Nothing is
-        written then: where it still waits to be scored, it is to be taken anew.
-    """
-    trial, kept = flight.work.trial, flight.work.kept
-    if isinstance(outcome, Failure):
-        return trial_writes.fail_trial(tx, trial, outcome)
-    if not trial_writes.scored_by(tx, trial, outcome.scoring_version):
-        return False
-    if outcome.asks:
-        stands = trial_writes.await_judge(tx, trial, WAITS)
-    else:
-        stands = trial_writes.settle(tx, trial, tally([*(kept or ()), *outcome.scores]))
-    if stands:
-        trial_writes.add_scores(tx, trial, outcome.scores, fresh=kept is None)
-    return stands

@@ -9,6 +9,7 @@ from tui_eval.engine.limits.call_permit import CallHistory
 from tui_eval.store.read.trials.open_trials import OpenTrial
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import trial_writes
+from tui_eval.store.write.trial_writes import AsTaken
 from tui_eval.targets.attempt.attempt_context import AttemptContext
 
 
@@ -54,6 +55,11 @@ class TrialInFlight:
     withdrawn: bool = False
     """Nobody waits for what comes of it any more: its cancellation is written down, or the trial
     was found to be opened anew. What may be written is decided by `stands`, not by this."""
+
+    @property
+    def as_taken(self) -> AsTaken:
+        """What must hold of the trial in the store for what came of it to be written."""
+        return AsTaken(self.work.opening)
 
     def stands(self, tx: Tx) -> bool:
         """Return whether the trial is still open as it was taken.

@@ -50,7 +50,7 @@ class Settlement:
         if self.end is not None:
             stands = trial_writes.settle(tx, trial, self.end)
         else:
-            stands = bool(self.scores) and trial_writes.await_judge(tx, trial, WAITS)
+            stands = bool(self.scores) and trial_writes.close(tx, trial, trial_writes.awaits(WAITS))
         if stands:
             trial_writes.add_scores(tx, trial, self.scores, fresh=False)
 

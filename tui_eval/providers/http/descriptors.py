@@ -7,8 +7,7 @@ import resource
 import socket
 import weakref
 from collections import deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from types import TracebackType
 from typing import Any, Final, Protocol
 
 _RESERVED: Final = 32
@@ -34,6 +33,8 @@ class CallPlaces:
     others. Should that be too many, for others have more open, a call that finds no descriptor has
     connections closed that nobody uses, or where there are none takes a place away and waits like
     all others. Places come back, one with every round of calls.
+
+    `async with` holds a place, as often at once as there are places.
     """
 
     def __init__(self, most: int) -> None:
@@ -52,17 +53,21 @@ class CallPlaces:
         """Have a pool give up what nobody uses where others need it."""
         self._pools.add(pool)
 
-    @asynccontextmanager
-    async def one(self) -> AsyncIterator[None]:
-        """Hold a place; wait for it first, behind those that wait already."""
+    async def __aenter__(self) -> None:
+        """Take a place; wait for it first, behind those that wait already."""
         if self._waiting or self._taken >= int(self._now):
             await self._turn()
         else:
             self._taken += 1
-        try:
-            yield
-        finally:
-            self._leave()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Give it back."""
+        self._leave()
 
     def found(self) -> None:
         """Learn that a call had its connection."""

@@ -28,7 +28,7 @@ async def placed_call(send: Callable[[], Awaitable[T]], timeout_s: float) -> tup
     """
     give_up_at = time.monotonic() + timeout_s
     while True:
-        async with PLACES.one():
+        async with PLACES:
             started = time.monotonic()
             try:
                 async with asyncio.timeout(timeout_s):

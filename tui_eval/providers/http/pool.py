@@ -9,7 +9,8 @@ import asyncio
 import socket
 import ssl
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -110,47 +111,83 @@ class HttpPool:
             max_field_size=_MOST_HEADER,
         )
 
-    @asynccontextmanager
-    async def exchange(
+    def exchange(
         self,
         method: str,
         url: URL,
         headers: Mapping[str, str],
         body: bytes | AsyncIterable[bytes] | None,
-    ) -> AsyncIterator[IncomingAnswer]:
-        """Send one request and give its answer; what is left of it at the end is not waited for.
+    ) -> "Exchange":
+        """Return one request, which `async with` sends and gives the answer of.
 
         Args:
             method: `GET`, `POST`, …
             url: Encoded already.
             headers: All that are sent beside those that HTTP itself needs.
             body: Nothing where it is None; in parts, it needs a `Content-Length`.
-
-        Raises:
-            WireError: where no whole answer arrived, or one larger than the cap.
         """
-        try:
-            async with self._session.request(
-                method,
-                url,
-                headers=headers,
-                data=body,
-                allow_redirects=False,
-                proxy=self._proxy,
-            ) as response:
-                yield IncomingAnswer(response, self._max_body)
-        except aiohttp.ClientError as error:
-            raise _wire_error(error) from error
-        except OSError as error:
-            if descriptors_are_out(error):
-                raise _no_descriptor() from error
-            raise WireError("connection", f"the connection broke: {error}") from error
+        sent = self._session.request(
+            method,
+            url,
+            headers=headers,
+            data=body,
+            allow_redirects=False,
+            proxy=self._proxy,
+        )
+        return Exchange(sent, self._max_body)
 
     async def close(self) -> None:
         """Close every connection."""
         await self._session.close()
         # TLS connections close a moment later; without this turn of the loop they warn
         await asyncio.sleep(0)
+
+
+class Exchange:
+    """One request and its answer; what is left of it at the end is not waited for.
+
+    Entering it, and whatever is read of the answer within it, raises `WireError` where no whole
+    answer arrived, or one larger than the cap.
+    """
+
+    # a generator for each call would cost the loop more than all that is done here
+    __slots__ = ("_max_body", "_sent")
+
+    def __init__(
+        self, sent: AbstractAsyncContextManager[aiohttp.ClientResponse], max_body: int
+    ) -> None:
+        self._sent = sent
+        self._max_body = max_body
+
+    async def __aenter__(self) -> IncomingAnswer:
+        """Send the request; give its answer once the head has come."""
+        try:
+            return IncomingAnswer(await self._sent.__aenter__(), self._max_body)
+        except (aiohttp.ClientError, OSError) as error:
+            raise _told(error) from error
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let go of the connection."""
+        try:
+            await self._sent.__aexit__(kind, error, trace)
+        except (aiohttp.ClientError, OSError) as late:
+            raise _told(late) from late
+        if isinstance(error, aiohttp.ClientError | OSError):
+            raise _told(error) from error
+
+
+def _told(error: aiohttp.ClientError | OSError) -> WireError:
+    """Say in our words what an exchange ran into."""
+    if isinstance(error, aiohttp.ClientError):
+        return _wire_error(error)
+    if descriptors_are_out(error):
+        return _no_descriptor()
+    return WireError("connection", f"the connection broke: {error}")
 
 
 def _wire_error(error: aiohttp.ClientError) -> WireError:

@@ -7,6 +7,7 @@ cancelled and opened anew since.
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 from tui_eval.model.json import JsonObject
 from tui_eval.model.output import Failure, Output
@@ -36,6 +37,65 @@ _NOT_BY_HAND = (
 does, and its last word counts again once that is withdrawn."""
 
 
+@dataclass(frozen=True, slots=True)
+class TrialMove:
+    """Where a trial goes next, and what is written of it with that."""
+
+    to: TrialState
+    columns: str = ""
+    """Assignments, as SQL."""
+    values: tuple[object, ...] = ()
+
+
+TO_SCORING = TrialMove(TrialState.SCORING)
+"""Its output is to be scored; nothing else is known yet."""
+
+
+def settled(tally: Tally) -> TrialMove:
+    """Close a scored trial with what its scores come to."""
+    return TrialMove(
+        TrialState.DONE,
+        "verdict = ?, score = ?, error_kind = NULL, error_message = NULL",
+        (tally.verdict, tally.score),
+    )
+
+
+def awaits(why: str) -> TrialMove:
+    """Say what a trial that is being scored still waits for."""
+    return TrialMove(TrialState.SCORING, "waiting = ?", (pack(why),))
+
+
+def failed(failure: Failure) -> TrialMove:
+    """Close a trial that cannot go on."""
+    return TrialMove(
+        TrialState.ERROR,
+        "verdict = NULL, score = NULL, error_kind = ?, error_message = ?",
+        (failure.kind, pack(failure.message)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AsTaken:
+    """What must still hold of a trial for what was made of it to be written."""
+
+    opening: int | None = None
+    """The opening that the work was begun on; None: any."""
+    scorers: int | None = None
+    """The number of its run's scorers (`runs.spec_change`) that it was scored by; None: any."""
+
+    @property
+    def condition(self) -> tuple[str, tuple[object, ...]]:
+        """The condition, as SQL over `trials`, with its parameters."""
+        condition = (
+            "opening = ifnull(?, opening) "
+            "AND ifnull((SELECT spec_change FROM runs WHERE runs.id = trials.run) = ?, 1)"
+        )
+        return condition, (self.opening, self.scorers)
+
+
+_ANYWAY = AsTaken()
+
+
 def stands(tx: Tx, trial: int, opening: int) -> bool:
     """Return whether a trial has not been opened anew since work on it was begun.
 
@@ -48,15 +108,14 @@ def stands(tx: Tx, trial: int, opening: int) -> bool:
     return row is not None and row[0] == opening
 
 
-def scored_by(tx: Tx, trial: int, scorers: int) -> bool:
-    """Return whether a trial's run still has the scorers of a number (`runs.spec_change`)."""
-    row = tx.db.execute(
-        "SELECT r.spec_change FROM trials t JOIN runs r ON r.id = t.run WHERE t.id = ?", (trial,)
-    ).fetchone()
-    return row is not None and row[0] == scorers
-
-
-def start_attempt(tx: Tx, trial: int, *, queue_s: float | None, wait_s: float | None) -> int | None:
+def start_attempt(
+    tx: Tx,
+    trial: int,
+    *,
+    queue_s: float | None,
+    wait_s: float | None,
+    opening: int | None = None,
+) -> int | None:
     """Write down that a request is about to leave.
 
     Args:
@@ -64,14 +123,17 @@ def start_attempt(tx: Tx, trial: int, *, queue_s: float | None, wait_s: float | 
         trial: A trial that is queued, or running and about to be tried again.
         queue_s: Seconds it was ready but had no slot, in the engine that sends it.
         wait_s: Seconds it backed off.
+        opening: The opening that it was taken in; None: any.
 
     Returns:
-        The attempt's id; None where the trial is neither queued nor running any more.
+        The attempt's id; None where the trial is neither queued nor running any more, or was opened
+        anew since it was taken.
     """
     cursor = tx.db.execute(
         "UPDATE trials SET state = 'running', since = ?, change = ?, attempts = attempts + 1, "
-        "waiting = NULL, waiting_until = NULL WHERE id = ? AND state IN ('queued', 'running')",
-        (tx.now, tx.change, trial),
+        "waiting = NULL, waiting_until = NULL WHERE id = ? AND state IN ('queued', 'running') "
+        "AND opening = ifnull(?, opening)",
+        (tx.now, tx.change, trial, opening),
     )
     if cursor.rowcount == 0:
         return None
@@ -158,11 +220,14 @@ def answer(
     output: Output,
     call_s: float | None,
     *,
-    stale: bool = False,
+    then: TrialMove = TO_SCORING,
+    as_taken: AsTaken = _ANYWAY,
 ) -> bool:
-    """Write down an attempt's output; a trial that still runs takes it and goes to scoring.
+    """Write down an attempt's output; a trial that still runs takes it and goes on.
 
-    The output is kept in any case, and counted: it was paid for.
+    The output is kept in any case, and counted: it was paid for. A trial that was opened anew since
+    it was taken does not take it. One whose run has other scorers by now takes it, to be scored by
+    them.
 
     Args:
         tx: The transaction.
@@ -171,10 +236,11 @@ def answer(
         key: The generation key.
         output: What came back.
         call_s: Seconds of the call; None: nobody knows.
-        stale: Whether the trial was opened anew since, and is not to take it.
+        then: Where the trial goes with it.
+        as_taken: What must still hold of it for that.
 
     Returns:
-        Whether the trial took it.
+        Whether the trial went there.
     """
     output_id = output_writes.add_output(tx, key, output)
     taking, took, spent = spending_writes.of_output(output)
@@ -184,20 +250,29 @@ def answer(
     )
     attempt_writes.end_progress(tx, attempt)
     attempt_writes.add_record(tx, attempt, output.record, output.workspace)
-    taken = not stale and tx.move(
-        trial,
-        TrialState.SCORING,
-        _RUNNING,
-        f"output = ?, cached = 0, latency_s = ?, {SPENT}",
-        (output_id, output.latency_s, *spent),
-    )
+    taking_it = f"output = ?, cached = 0, latency_s = ?, {SPENT}"
+    values = (output_id, output.latency_s, *spent)
+
+    def takes(then: TrialMove, as_taken: AsTaken) -> bool:
+        columns = f"{taking_it}, {then.columns}" if then.columns else taking_it
+        return tx.move(
+            trial, then.to, _RUNNING, columns, (*values, *then.values), only=as_taken.condition
+        )
+
+    went = takes(then, as_taken)
+    taken = went or takes(TO_SCORING, AsTaken(as_taken.opening))
     if not taken:
         tx.db.execute(
             f"UPDATE trials SET {SPENT}, change = ? WHERE id = ?", (*spent, tx.change, trial)
         )
     elif output.counted:  # else they are what the trial goes on with
         conversation_writes.forget_replies(tx, trial)
-    return taken
+    return went
+
+
+def close(tx: Tx, trial: int, then: TrialMove, as_taken: AsTaken = _ANYWAY) -> bool:
+    """Have a trial that is being scored go on; False where it is not, or not as it was taken."""
+    return tx.move(trial, then.to, _SCORING, then.columns, then.values, only=as_taken.condition)
 
 
 def add_scores(tx: Tx, trial: int, scores: Sequence[Score], *, fresh: bool) -> None:
@@ -274,36 +349,13 @@ def _score_values(score: Score) -> tuple[object, ...]:
 
 def settle(tx: Tx, trial: int, tally: Tally) -> bool:
     """Close a scored trial with what its scores come to; False where it is not being scored."""
-    return tx.move(
-        trial,
-        TrialState.DONE,
-        _SCORING,
-        "verdict = ?, score = ?, error_kind = NULL, error_message = NULL",
-        (tally.verdict, tally.score),
-    )
-
-
-def await_judge(tx: Tx, trial: int, why: str) -> bool:
-    """Say what a trial that is being scored still waits for; False where it is not scored."""
-    return (
-        tx.db.execute(
-            "UPDATE trials SET waiting = ?, waiting_until = NULL, change = ? "
-            "WHERE id = ? AND state = 'scoring'",
-            (pack(why), tx.change, trial),
-        ).rowcount
-        == 1
-    )
+    return close(tx, trial, settled(tally))
 
 
 def fail_trial(tx: Tx, trial: int, failure: Failure) -> bool:
     """Close a trial that cannot go on; False where it was settled already."""
-    return tx.move(
-        trial,
-        TrialState.ERROR,
-        _OPEN,
-        "verdict = NULL, score = NULL, error_kind = ?, error_message = ?",
-        (failure.kind, pack(failure.message)),
-    )
+    end = failed(failure)
+    return tx.move(trial, end.to, _OPEN, end.columns, end.values)
 
 
 def reject(tx: Tx, trial: int, failure: Failure) -> bool:

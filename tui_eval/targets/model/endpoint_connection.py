@@ -162,7 +162,7 @@ class EndpointConnection:
         prices = spec.token_prices()
         cost = None if prices is None else prices.of(got.usage)
         if isinstance(got, Failure) or None not in (got.usage.input, got.usage.output):
-            return replace(got, cost_usd=cost)
+            return got if cost is None else replace(got, cost_usd=cost)
         about = _lengths(body, got)
         price = None if prices is None else prices.of(about)
         told = (got.usage.input or 0) + (got.usage.output or 0)
