@@ -6,8 +6,6 @@ done from its beginning in another process.
 """
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 
 
@@ -18,14 +16,22 @@ class NotAtOnceError(Exception):
 _until: ContextVar[float | None] = ContextVar("_until", default=None)
 
 
-@contextmanager
-def within(seconds: float) -> Iterator[None]:
-    """Make the work inside raise `NotAtOnceError` where it takes about longer than this."""
-    token = _until.set(time.monotonic() + seconds)
-    try:
-        yield
-    finally:
-        _until.reset(token)
+class within:  # noqa: N801 - used like a function
+    """Makes the work inside raise `NotAtOnceError` where it takes about longer than some seconds.
+
+    No generator: each trial enters several.
+    """
+
+    __slots__ = ("_seconds", "_token")
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def __enter__(self) -> None:
+        self._token = _until.set(time.monotonic() + self._seconds)
+
+    def __exit__(self, *_: object) -> None:
+        _until.reset(self._token)
 
 
 def asked() -> bool:

@@ -61,9 +61,16 @@ def with_body(words: list[str], body: JsonObject, api: str) -> str:
 
 def has_files(value: Json) -> bool:
     """Return whether a request, or a part of one, names files with their digests."""
-    if isinstance(value, dict):
-        return _is_file(value) or any(has_files(one) for one in value.values())
-    return isinstance(value, list) and any(has_files(one) for one in value)
+    parts = [value]
+    while parts:
+        one = parts.pop()
+        if isinstance(one, dict):
+            if _is_file(one):
+                return True
+            parts.extend(one.values())
+        elif isinstance(one, list):
+            parts.extend(one)
+    return False
 
 
 def _is_file(value: Json) -> bool:
