@@ -20,7 +20,7 @@ import openai
 from benchmarks.report import Figure, Report, Row, parser
 from benchmarks.server import serving
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.providers.endpoint import Endpoint
 
 BODY: JsonObject = {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tui_eval.model.answer_source import AnswerSource
 from tui_eval.model.case import Case
 from tui_eval.model.json import digest
-from tui_eval.model.output import Output, Usage
+from tui_eval.model.outputs.output import Output, Usage
 from tui_eval.model.score import Grade, Score
 from tui_eval.model.states import RunState
 from tui_eval.store.connection import open_readable, open_writable

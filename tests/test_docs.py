@@ -21,7 +21,7 @@ from tests.plugins.installed import install
 from tui_eval.cli.main import cli
 from tui_eval.cli.main import run as run_command_line
 from tui_eval.model.case import Case
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.providers.presets import PRESETS
 from tui_eval.scoring.check import Subject
 from tui_eval.scoring.grading import grade

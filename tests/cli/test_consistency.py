@@ -22,7 +22,7 @@ from tui_eval.engine.launch.create_run import create
 from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Estimate, Output, Usage
+from tui_eval.model.outputs.output import Estimate, Output, Usage
 from tui_eval.model.states import RunState
 from tui_eval.store.connection import open_writable
 from tui_eval.store.read import run_queries

@@ -17,7 +17,7 @@ from tui_eval.engine.preflight.preflight import preflight
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.states import RunState, TrialState
 from tui_eval.processes import zygote_client
 from tui_eval.processes.workspace import tree_files

@@ -10,7 +10,7 @@ from tests.engine.harness import Harness
 from tests.engine.test_command import suite
 from tests.support import reading
 from tui_eval.format import size
-from tui_eval.model.endpoint_event import EndpointEventKind
+from tui_eval.model.runs.endpoint_event import EndpointEventKind
 from tui_eval.processes.machine import Machine, MachineReading
 from tui_eval.store.read.figures import program_figures
 from tui_eval.store.requests import Verb

@@ -15,7 +15,7 @@ from tests.waiting import until
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.processes.isolation.images import ContainerEngine, ImageFacts
 from tui_eval.processes.supervisor import Processes
 from tui_eval.processes.workspace.source import FolderSource, source_digest

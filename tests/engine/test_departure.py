@@ -15,7 +15,7 @@ from tui_eval.engine.departure import (
     halted,
 )
 from tui_eval.engine.engine import Engine
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.model.states import RunState
 
 HALTS = [halted(Failure("auth", "no key")), halted(Failure("min_agreement", "low"), lambda _: None)]

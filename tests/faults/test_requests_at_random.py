@@ -25,7 +25,7 @@ from tui_eval.engine.control.submit import ask
 from tui_eval.engine.dispatch import trial_pool
 from tui_eval.engine.engine import Engine
 from tui_eval.isolated.calls import IsolatedCalls
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.score import Grade, tally
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.reports.exports.export_choice import ExportChoice

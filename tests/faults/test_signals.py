@@ -26,7 +26,7 @@ from tui_eval.cli.running.signals import TOGETHER_S
 from tui_eval.engine.engine import Engine
 from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.case import Case
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.model.score import Grade
 from tui_eval.model.states import RunState, Verdict
 

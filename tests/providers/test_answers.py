@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from tui_eval.model.json import Json
-from tui_eval.model.output import Failure, Output, Usage
+from tui_eval.model.outputs.output import Failure, Output, Usage
 from tui_eval.providers.answers import chat_output, responses_output, split_thinking
 
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.providers.embeddings import cosine, cosines_output
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.servers.fake_model import Call, FakeModel, Reply, always, once, refuse
 from tests.waiting import until
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.providers import keys
 from tui_eval.providers.endpoint import Endpoint
 from tui_eval.providers.http.strict_connection import StrictResponseHandler

@@ -1,7 +1,7 @@
 from typing import Any
 
 from tui_eval.model.json import Json
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.providers.answers import chat_output, responses_output
 from tui_eval.providers.logprobs import FIRST, first_logprobs
 

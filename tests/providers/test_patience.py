@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.model.output import ExhaustedQuota, Failure
+from tui_eval.model.outputs.output import ExhaustedQuota, Failure
 from tui_eval.providers.patience import (
     EndpointIdentity,
     Patience,

@@ -5,7 +5,7 @@ import pytest
 from genai_prices import Usage as LibraryUsage
 from genai_prices import calc_price
 
-from tui_eval.model.output import Usage
+from tui_eval.model.outputs.output import Usage
 from tui_eval.providers.prices import (
     FREE,
     BulkPrices,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.model.output import ExhaustedQuota
+from tui_eval.model.outputs.output import ExhaustedQuota
 from tui_eval.providers.waiting import LONGEST_WAIT_S, exhausted, retry_after
 
 NOW = datetime(2025, 1, 1, tzinfo=UTC)

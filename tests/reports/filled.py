@@ -11,7 +11,7 @@ from tests.support import reading
 from tui_eval.model.answer_source import AnswerSource
 from tui_eval.model.case import Case
 from tui_eval.model.json import digest
-from tui_eval.model.output import Failure, Output, Usage
+from tui_eval.model.outputs.output import Failure, Output, Usage
 from tui_eval.model.score import Grade, Score, tally
 from tui_eval.model.states import RunState
 from tui_eval.store import lease

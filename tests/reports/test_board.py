@@ -11,8 +11,8 @@ from tests.waiting import until
 from tui_eval.engine import board_poster
 from tui_eval.engine.board_poster import BoardPoster
 from tui_eval.engine.settings import Settings
-from tui_eval.model.board_post import BoardPost
-from tui_eval.model.run_part import RunPart
+from tui_eval.model.runs.board_post import BoardPost
+from tui_eval.model.runs.run_part import RunPart
 from tui_eval.reports.board import SILENT_S, read_board
 from tui_eval.reports.terminal.board_text import board_text
 from tui_eval.reports.terminal.tables import AnsiStyle

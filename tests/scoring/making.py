@@ -4,7 +4,7 @@ from pydantic import TypeAdapter
 
 from tui_eval.model.case import Case
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.model.score import Grade
 from tui_eval.scoring.check import Check, Subject
 from tui_eval.scoring.grading import grade

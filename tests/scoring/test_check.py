@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.scoring.making import check, subject
 from tui_eval.model.case import Case
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Output, Usage
+from tui_eval.model.outputs.output import Output, Usage
 from tui_eval.scoring.check import Check, Subject
 
 EXACT: JsonObject = {"kind": "exact", "expected": "{{ answer }}"}

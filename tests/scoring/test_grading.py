@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests import hostile
 from tests.scoring.making import check, scored
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.states import Verdict
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.grading import grade

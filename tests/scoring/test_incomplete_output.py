@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.states import Verdict
 from tui_eval.scoring.incomplete_output import Filtered, Truncated, override
 

@@ -5,7 +5,7 @@ import pytest
 from tests.scoring.making import check, scored
 from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
 from tui_eval.scoring import deciding

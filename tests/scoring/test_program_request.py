@@ -2,7 +2,7 @@
 
 from tui_eval.model.case import Case
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.score import Grade
 from tui_eval.scoring.check import Check, Subject
 from tui_eval.scoring.program_request import program_request

@@ -5,7 +5,7 @@ import pytest
 from tests.scoring.making import SPECS, refused, scorers, subject
 from tui_eval.model.case import Case
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.scoring.check import Check, Subject
 from tui_eval.scoring.scorers import Scorers
 from tui_eval.suites.scorers.setting_error import SettingError

@@ -9,7 +9,7 @@ import pytest
 
 from tests.servers.fake_model import KINDS, FakeModel, Mix, Reply
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.providers.endpoint import Endpoint
 from tui_eval.providers.patience import Patience
 

@@ -1,6 +1,6 @@
 import pytest
 
-from tui_eval.model.sweep_plan import SweepCall
+from tui_eval.model.runs.sweep_plan import SweepCall
 from tui_eval.statistics.load import LevelLoad, knee, level_load
 
 

@@ -3,7 +3,7 @@
 import sqlite3
 
 from tests.support import Staged, do, key, output, score, staged
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.model.score import Score, tally
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import trial_writes

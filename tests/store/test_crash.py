@@ -18,7 +18,7 @@ from tui_eval.store.write import run_writes
 WRITE = """
 import asyncio, sys
 from pathlib import Path
-from tui_eval.model.output import Output, Usage
+from tui_eval.model.outputs.output import Output, Usage
 from tui_eval.model.score import Grade, Score, tally
 from tui_eval.model.states import TrialState
 from tui_eval.store import lease

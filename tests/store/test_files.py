@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import do, key, output, staged
-from tui_eval.model.attempt_record import AttemptRecord
+from tui_eval.model.outputs.attempt_record import AttemptRecord
 from tui_eval.processes.workspace import kept_content, tree_files
 from tui_eval.processes.workspace.bounds import WorkspaceLimits
 from tui_eval.processes.workspace.changes import WorkspaceChanges, compare

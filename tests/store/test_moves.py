@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 from tests.sampling import examples
 from tests.store.recounting import recount
 from tests.support import Staged, do, key, output, score, staged, writing
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.model.score import tally
 from tui_eval.model.states import TRIAL_MOVES, TrialState
 from tui_eval.store.read.trials import trial_rows

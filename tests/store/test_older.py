@@ -17,7 +17,7 @@ from tests.store.older.kept import HERE, restore, told
 from tui_eval.engine.control.submit import ask
 from tui_eval.engine.control.verbs import last_done
 from tui_eval.engine.engine import Engine
-from tui_eval.model.endpoint_event import EndpointEventKind
+from tui_eval.model.runs.endpoint_event import EndpointEventKind
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store import schema
 from tui_eval.store.connection import open_readable, open_writable

@@ -19,8 +19,8 @@ from tests.support import (
     writing,
 )
 from tui_eval.model.case import Case
-from tui_eval.model.endpoint_event import note
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
+from tui_eval.model.runs.endpoint_event import note
 from tui_eval.model.score import Grade, Score, tally
 from tui_eval.model.states import RunState
 from tui_eval.store import requests

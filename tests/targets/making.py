@@ -4,7 +4,7 @@ from typing import Any
 
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.suites.spec import Suite
 from tui_eval.targets import Target, build
 from tui_eval.targets.attempt.attempt_context import AttemptContext

@@ -16,7 +16,7 @@ from tui_eval.engine.preflight.preflight import preflight
 from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure, Output, Usage
+from tui_eval.model.outputs.output import Failure, Output, Usage
 from tui_eval.model.states import TrialState
 from tui_eval.reports.document import document
 from tui_eval.reports.exports.export_choice import ExportChoice

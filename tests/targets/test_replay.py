@@ -5,7 +5,7 @@ import pytest
 
 from tests.targets.making import COLUMN, answered, case, only, requested
 from tui_eval.model.case import Case
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.targets import Target
 from tui_eval.targets.attempt.attempt_context import AttemptContext
 

@@ -17,7 +17,7 @@ from tui_eval.engine.launch.create_run import create
 from tui_eval.engine.settings import Settings
 from tui_eval.model.answer_source import AnswerSource
 from tui_eval.model.case import Case
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.model.score import tally
 from tui_eval.model.states import RunState, TrialState
 from tui_eval.store.rows import ColumnRow

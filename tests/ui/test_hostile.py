@@ -10,7 +10,7 @@ from tests.sampling import some
 from tests.support import output
 from tests.ui.playing import app_on, assert_clean, by_hand, run_screen, shown_on, until
 from tui_eval.model.case import Case
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.ui.dialogs.confirm_dialog import ConfirmDialog
 from tui_eval.ui.dialogs.filter_menu import FilterMenu
 from tui_eval.ui.run.detail.detail_title import Tab

@@ -17,8 +17,8 @@ from tui_eval.api.run import Run
 from tui_eval.api.store import store_of, up_to_date
 from tui_eval.engine.launch import create_run
 from tui_eval.engine.settings import Settings
-from tui_eval.model.executor_choice import ExecutorChoice, NamedExecutor
-from tui_eval.model.run_part import RunPart
+from tui_eval.model.runs.executor_choice import ExecutorChoice, NamedExecutor
+from tui_eval.model.runs.run_part import RunPart
 from tui_eval.reports.comparison.baseline.base_choice import BaseRefusedError
 from tui_eval.reports.comparison.baseline.launch_check import (
     LaunchCheck,

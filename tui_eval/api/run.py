@@ -25,8 +25,8 @@ from tui_eval.engine.preflight.taking_up import (
     settings_after,
 )
 from tui_eval.engine.settings import Settings
-from tui_eval.model.executor_choice import AS_BEFORE, NamedExecutor
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.runs.executor_choice import AS_BEFORE, NamedExecutor
 from tui_eval.reports.document import document
 from tui_eval.reports.exports.export_choice import ExportChoice
 from tui_eval.reports.exports.jsonl import jsonl

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, cast,
 import click
 
 from tui_eval.model.bounds import LOG_LEVELS, MOST_CALLS
-from tui_eval.model.executor_choice import LOCAL, ExecutorChoice, NamedExecutor
-from tui_eval.model.run_part import RunPart
+from tui_eval.model.runs.executor_choice import LOCAL, ExecutorChoice, NamedExecutor
+from tui_eval.model.runs.run_part import RunPart
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from tui_eval.model.board_post import BoardPost
+from tui_eval.model.runs.board_post import BoardPost
 from tui_eval.store.connection import Connection
 from tui_eval.store.errors import StoreError
 from tui_eval.store.read import run_counts, run_queries

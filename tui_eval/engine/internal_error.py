@@ -2,7 +2,7 @@
 
 import traceback
 
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.model.visible import visible_line
 from tui_eval.providers.keys import redact
 

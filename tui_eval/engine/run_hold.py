@@ -10,7 +10,7 @@ from typing import Final
 
 from tui_eval.engine import departure
 from tui_eval.engine.departure import Departure
-from tui_eval.model import endpoint_event
+from tui_eval.model.runs import endpoint_event
 from tui_eval.model.states import RunState
 from tui_eval.store import lease, requests
 from tui_eval.store.read import request_queries, run_queries

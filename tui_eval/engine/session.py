@@ -17,7 +17,7 @@ from tui_eval.engine.settings import Settings, caps_in_force
 from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject, canonical
-from tui_eval.model.output import Failure, Output, Usage
+from tui_eval.model.outputs.output import Failure, Output, Usage
 from tui_eval.model.score import Grade, Score
 from tui_eval.processes.supervisor import Processes
 from tui_eval.providers.errors import UnavailableError

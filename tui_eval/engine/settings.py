@@ -5,10 +5,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from tui_eval.engine.limits.spend_caps import Caps
-from tui_eval.model.executor_choice import ExecutorChoice
 from tui_eval.model.json import JsonObject
-from tui_eval.model.run_part import RunPart
-from tui_eval.model.sweep_plan import SweepPlan
+from tui_eval.model.runs.executor_choice import ExecutorChoice
+from tui_eval.model.runs.run_part import RunPart
+from tui_eval.model.runs.sweep_plan import SweepPlan
 
 
 @dataclass(frozen=True, slots=True)

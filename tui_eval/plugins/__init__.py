@@ -13,7 +13,7 @@ otherwise, and where it has settings their model, `class Settings(BaseModel)`. A
 names it.
 """
 
-from tui_eval.model.output import Failure, Output, Usage
+from tui_eval.model.outputs.output import Failure, Output, Usage
 from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
 

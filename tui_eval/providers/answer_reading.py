@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar, TypeVarTuple
 
 from tui_eval.isolated.calls import IsolatedCalls, OutOfBoundsError
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.providers.keys import redact, redact_answer, redact_json
 
 T = TypeVar("T")

@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from tui_eval.model.finish import Ending, canonical, ending
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure, Output, Usage
+from tui_eval.model.outputs.finish import Ending, canonical, ending
+from tui_eval.model.outputs.output import Failure, Output, Usage
 from tui_eval.model.visible import visible_line
 from tui_eval.providers.logprobs import first_logprobs
 

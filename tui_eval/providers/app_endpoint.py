@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import quote, urlsplit
 
 from tui_eval import __version__
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.model.visible import visible_line
 from tui_eval.providers import patience
 from tui_eval.providers.endpoint import MAX_BODY

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure, Output, Usage
+from tui_eval.model.outputs.output import Failure, Output, Usage
 from tui_eval.providers.answers import error_inside, tokens_counted
 from tui_eval.providers.finite import finite
 

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.providers import patience
 from tui_eval.providers.answer_reading import READ_AT_ONCE, AnswerReader
 from tui_eval.providers.answers import chat_output, responses_output

@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tui_eval.model.output import NO_DESCRIPTOR, Failure
+from tui_eval.model.outputs.output import NO_DESCRIPTOR, Failure
 from tui_eval.model.visible import visible_line
 from tui_eval.providers.keys import redact
 from tui_eval.providers.waiting import exhausted, retry_after

@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tui_eval.model.output import Usage
+from tui_eval.model.outputs.output import Usage
 from tui_eval.providers.presets import PRESETS, host_of, is_loopback
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-from tui_eval.model.output import ExhaustedQuota
+from tui_eval.model.outputs.output import ExhaustedQuota
 
 LONGEST_WAIT_S = 120.0
 """Seconds that an endpoint's wishes are honoured at most."""

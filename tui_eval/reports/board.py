@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tui_eval.model.board_post import BoardPost
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.runs.board_post import BoardPost
 from tui_eval.model.states import RunState
 
 SILENT_S: Final = 60.0

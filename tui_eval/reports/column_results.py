@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from tui_eval.model.finish import Ending
+from tui_eval.model.outputs.finish import Ending
 from tui_eval.reports.rates import trial_figures
 from tui_eval.reports.rates.run_rates import Rates, rates
 from tui_eval.reports.rates.scorer_rates import ScorerTally, scorer_tallies

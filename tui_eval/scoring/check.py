@@ -4,10 +4,10 @@ from collections.abc import Collection
 from typing import Final
 
 from tui_eval.model.case import Case
-from tui_eval.model.conversation import read_by_people
 from tui_eval.model.frozen import frozen
 from tui_eval.model.json import Json, JsonObject, digest
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.conversation import read_by_people
+from tui_eval.model.outputs.output import Output
 from tui_eval.scoring.rules import call_figures
 from tui_eval.suites.scorers import SCORERS
 

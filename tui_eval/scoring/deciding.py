@@ -3,7 +3,7 @@
 from typing import Final
 
 from tui_eval.isolated.calls import IsolatedCalls, OutOfBoundsError
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.score import Grade
 from tui_eval.model.visible import visible_line
 from tui_eval.scoring.check import Check

@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-from tui_eval.model.finish import trial_limit
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.finish import trial_limit
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.score import Grade
 from tui_eval.texts.wording import quoted
 

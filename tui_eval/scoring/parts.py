@@ -3,9 +3,9 @@
 import json
 from typing import Final
 
-from tui_eval.model.conversation import text_of
 from tui_eval.model.json import Json, dotted
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.conversation import text_of
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.score import Grade
 from tui_eval.suites import at_once, patterns
 from tui_eval.suites.data import jsonpath

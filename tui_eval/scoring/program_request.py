@@ -1,7 +1,7 @@
 """What a program sees that decides a check."""
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.score import Grade
 from tui_eval.scoring import parts
 from tui_eval.scoring.check import Check

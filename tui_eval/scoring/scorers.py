@@ -8,7 +8,7 @@ from pydantic import ConfigDict, TypeAdapter
 
 from tui_eval.model.case import Case
 from tui_eval.model.json import Json, JsonObject, canonical
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.scoring.check import Check, Subject
 from tui_eval.suites.scorers import ScorerSpec
 from tui_eval.suites.scorers.setting_error import SettingError

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tui_eval.model.sweep_plan import SweepCall
+from tui_eval.model.runs.sweep_plan import SweepCall
 from tui_eval.statistics.estimates import percentile
 from tui_eval.statistics.intervals import Interval, wilson
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from tui_eval.model.attempt_record import ChangeCounts, KeptFile
+from tui_eval.model.outputs.attempt_record import ChangeCounts, KeptFile
 from tui_eval.processes.workspace.bounds import (
     DEFAULT_LIMITS,
     WorkspaceError,

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tui_eval.model.answer_source import AnswerSource
-from tui_eval.model.endpoint_event import EndpointEvent
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.runs.endpoint_event import EndpointEvent
 from tui_eval.model.score import Grade, Score
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.store.lease import BEAT_S, Lease

@@ -14,7 +14,7 @@ from tui_eval.model.answer_source import AnswerSource
 from tui_eval.model.bounds import MOST_CALLS
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.processes.program import Sandbox
 from tui_eval.processes.workspace.source import WorkspaceSource
 from tui_eval.suites.spec import AskedSpec, CallRates, JudgeSpec, TargetSpec

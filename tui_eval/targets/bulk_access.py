@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Estimate, Failure, Output
+from tui_eval.model.outputs.output import Estimate, Failure, Output
 from tui_eval.providers.bulk.api import BulkApi, BulkLimits
 from tui_eval.providers.prices import BulkPrices
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.plugins.lookup import PluginError, PluginSort, find_plugin, worker_path
 from tui_eval.providers import keys
 from tui_eval.providers.errors import UnavailableError

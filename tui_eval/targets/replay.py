@@ -1,9 +1,9 @@
 """Outputs that were recorded before: scoring without asking anybody."""
 
 from tui_eval.model.case import Case, Column
-from tui_eval.model.finish import Ending, canonical, ending
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.finish import Ending, canonical, ending
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.providers.answers import split_thinking
 from tui_eval.suites.spec import ReplayTargetSpec
 from tui_eval.targets.attempt.attempt_context import AttemptContext

@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 
 from tui_eval.model.case import Case, Column
-from tui_eval.model.conversation import text_of
 from tui_eval.model.json import Json, JsonObject, digest
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.conversation import text_of
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.suites.spec import SimulatedTargetSpec
 from tui_eval.suites.templates.template import Template, TemplateError
 from tui_eval.targets import seeded_draws

@@ -10,7 +10,7 @@ from tests.engine.alone import Alone
 from tui_eval.engine.dispatch.worker_pool import WorkerPool
 from tui_eval.engine.limits.limiter import Limiter
 from tui_eval.engine.limits.spend_caps import Caps, SpendCaps
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.store.read.run_counts import Counts
 
 REFUSED = Failure("rate_limit", "slow down", retryable=True, status=429)

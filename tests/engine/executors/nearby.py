@@ -12,7 +12,7 @@ from tui_eval.engine.executors.kinds import EXECUTORS
 from tui_eval.engine.executors.remote_attempts import RemoteAttempts
 from tui_eval.engine.executors.worker_setup import WorkerSetup
 from tui_eval.engine.settings import Settings
-from tui_eval.model.executor_choice import ExecutorChoice
+from tui_eval.model.runs.executor_choice import ExecutorChoice
 
 NEARBY = Settings(executor=ExecutorChoice("nearby"))
 

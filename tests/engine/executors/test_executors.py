@@ -31,9 +31,9 @@ from tui_eval.engine.executors.remote_attempts import LOST, REPLY
 from tui_eval.engine.executors.worker_setup import WorkerSetup
 from tui_eval.engine.preflight.permission import permitted, refusal
 from tui_eval.engine.preflight.readiness import missing
-from tui_eval.model.attempt_record import AttemptRecord, KeptFile
-from tui_eval.model.executor_choice import ExecutorChoice
-from tui_eval.model.output import Output, Usage
+from tui_eval.model.outputs.attempt_record import AttemptRecord, KeptFile
+from tui_eval.model.outputs.output import Output, Usage
+from tui_eval.model.runs.executor_choice import ExecutorChoice
 from tui_eval.model.score import Grade
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.store.files import FileStore

@@ -27,7 +27,8 @@ from tui_eval.engine.executors.handful import (
     returns,
 )
 from tui_eval.engine.executors.plain_form import plain
-from tui_eval.model.attempt_record import (
+from tui_eval.model.json import canonical
+from tui_eval.model.outputs.attempt_record import (
     AttemptProgress,
     AttemptRecord,
     ChangeCounts,
@@ -37,8 +38,7 @@ from tui_eval.model.attempt_record import (
     ResourceFigures,
     UsageSample,
 )
-from tui_eval.model.json import canonical
-from tui_eval.model.output import Estimate, ExhaustedQuota, Failure, Output, Usage
+from tui_eval.model.outputs.output import Estimate, ExhaustedQuota, Failure, Output, Usage
 from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
 from tui_eval.targets.conversation.call_log import CallParty, DialogueCall

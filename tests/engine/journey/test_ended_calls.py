@@ -20,7 +20,7 @@ from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.model.score import Score
 from tui_eval.providers.patience import Patience
 from tui_eval.store.read.trials.open_trials import OpenTrial

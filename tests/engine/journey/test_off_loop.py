@@ -19,7 +19,7 @@ from tui_eval.engine.journey.off_loop import OffLoop
 from tui_eval.engine.journey.steps import Step
 from tui_eval.engine.journey.trial_in_flight import TrialInFlight
 from tui_eval.isolated.calls import IsolatedCalls
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.score import Grade
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.scoring.judge.item import ReplyForm

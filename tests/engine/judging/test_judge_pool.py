@@ -24,9 +24,9 @@ from tui_eval.engine.limits.limiter import GONE_AFTER, Limiter
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.run_store import RunStore
 from tui_eval.isolated.calls import IsolatedCalls
-from tui_eval.model.endpoint_event import EndpointEvent
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
+from tui_eval.model.runs.endpoint_event import EndpointEvent
 from tui_eval.store.connection import Connection
 from tui_eval.store.tx import Fact, Tx
 from tui_eval.store.writer import Writer

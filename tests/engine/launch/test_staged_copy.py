@@ -13,7 +13,7 @@ from tests.servers.fake_model import FakeModel
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.launch import staged_copy
 from tui_eval.engine.settings import Settings
-from tui_eval.model.run_part import RunPart
+from tui_eval.model.runs.run_part import RunPart
 from tui_eval.model.states import RunState
 from tui_eval.store.requests import Verb
 from tui_eval.store.tx import Tx

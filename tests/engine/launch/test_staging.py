@@ -18,7 +18,7 @@ from tui_eval.engine.launch.staging import StagingStoppedError, StagingWriter, s
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.reports.live_results import live_results
 from tui_eval.reports.results import results

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from tui_eval.engine.limits.limiter import Limiter
 from tui_eval.engine.limits.started_call import LimitChange, StartedCall
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 
 GOOD = Output("yes")
 FULL = Failure("rate_limit", "slow down", retryable=True, status=429)

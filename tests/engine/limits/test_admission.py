@@ -15,8 +15,8 @@ from tui_eval.engine.limits.admission import (
     ProgramHold,
     ProgramShare,
 )
-from tui_eval.model.attempt_record import AttemptProgress, ResourceFigures
-from tui_eval.model.endpoint_event import EndpointEventKind
+from tui_eval.model.outputs.attempt_record import AttemptProgress, ResourceFigures
+from tui_eval.model.runs.endpoint_event import EndpointEventKind
 from tui_eval.processes.machine import MachineReading
 
 MB = 1_000_000

@@ -19,7 +19,7 @@ from tests.engine.limits.simulated_endpoint import (
 from tests.sampling import one_in
 from tui_eval.engine.limits.gradient import Gradient, LatencyTrend
 from tui_eval.engine.limits.limiter import FIRST
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 
 SEEDS = range(3)
 

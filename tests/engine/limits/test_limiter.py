@@ -14,7 +14,7 @@ from tests.servers.fake_model import Call, FakeModel, Reply, refuse
 from tui_eval.engine.limits.call_permit import CallHistory, CallPermit, call_permit
 from tui_eval.engine.limits.limiter import COOL_DOWN_S, FIRST, GONE_AFTER, MOST, PROBE_S, Limiter
 from tui_eval.engine.limits.started_call import LimitChange
-from tui_eval.model.output import ExhaustedQuota, Failure, Output
+from tui_eval.model.outputs.output import ExhaustedQuota, Failure, Output
 from tui_eval.model.states import RunState
 
 GOOD = Output("yes")

@@ -7,9 +7,9 @@ import pytest
 from tui_eval.engine.limits.admission import ProgramShare
 from tui_eval.engine.limits.machine_limiter import LASTS_S, MachineLimiter, MachineShares
 from tui_eval.engine.limits.started_call import LimitChange, StartedCall
-from tui_eval.model.attempt_record import AttemptProgress, AttemptRecord, ResourceFigures
-from tui_eval.model.endpoint_event import EndpointEventKind
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.attempt_record import AttemptProgress, AttemptRecord, ResourceFigures
+from tui_eval.model.outputs.output import Output
+from tui_eval.model.runs.endpoint_event import EndpointEventKind
 from tui_eval.processes.machine import Machine, MachineReading
 
 MB = 1_000_000

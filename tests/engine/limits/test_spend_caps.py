@@ -21,7 +21,7 @@ from tui_eval.engine.limits.spend_caps import BulkPayer, Caps, SpendCaps
 from tui_eval.engine.preflight.readiness import missing
 from tui_eval.engine.settings import Settings
 from tui_eval.format import cost
-from tui_eval.model.output import Failure, Output, Usage
+from tui_eval.model.outputs.output import Failure, Output, Usage
 from tui_eval.model.states import RunState, TrialState
 from tui_eval.reports.document import document
 from tui_eval.reports.results import results

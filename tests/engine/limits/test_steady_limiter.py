@@ -1,7 +1,7 @@
 from tests.engine.limits.test_limiter import BROKEN, FULL, GOOD, LATE
 from tui_eval.engine.limits.started_call import LimitChange
 from tui_eval.engine.limits.steady_limiter import SteadyLimiter
-from tui_eval.model.endpoint_event import EndpointEventKind
+from tui_eval.model.runs.endpoint_event import EndpointEventKind
 
 
 def test_nothing_but_the_next_level_moves_it() -> None:

@@ -14,7 +14,7 @@ from tui_eval.engine.preflight.taking_up import (
     settings_after,
 )
 from tui_eval.engine.settings import Settings
-from tui_eval.model.executor_choice import AS_BEFORE, LOCAL, ExecutorChoice, NamedExecutor
+from tui_eval.model.runs.executor_choice import AS_BEFORE, LOCAL, ExecutorChoice, NamedExecutor
 from tui_eval.store.connection import open_readable
 from tui_eval.store.requests import Verb
 from tui_eval.suites.spec import Suite

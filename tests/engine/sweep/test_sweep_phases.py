@@ -12,8 +12,8 @@ from tests.waiting import until
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.settings import Settings
 from tui_eval.engine.sweep.sweep_suite import sweep_settings, sweep_suite
+from tui_eval.model.runs.sweep_plan import SweepPlan
 from tui_eval.model.states import RunState
-from tui_eval.model.sweep_plan import SweepPlan
 from tui_eval.reports.sweep_report import SweepReport, sweep_report
 from tui_eval.store.read import run_queries, sweep_queries
 from tui_eval.store.read.sweep_queries import SweepLevel

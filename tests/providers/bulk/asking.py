@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.providers.bulk.api import (
     BulkApi,
     BulkLine,

@@ -10,7 +10,7 @@ import pytest
 from tests.providers.bulk.asking import asked, failures, replies, requests_of, sought, taken, texts
 from tests.servers.bulk_ledger import BulkFaults
 from tests.servers.fake_bulk import Die, FakeBulk, Refuse, nth
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.providers.bulk.anthropic_batches import AnthropicBatches
 from tui_eval.providers.bulk.api import BulkError, BulkRequest, BulkState
 from tui_eval.providers.bulk.connection import BulkPlace

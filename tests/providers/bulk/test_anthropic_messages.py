@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tui_eval.model.output import Failure, Output, Usage
+from tui_eval.model.outputs.output import Failure, Output, Usage
 from tui_eval.providers.bulk.anthropic_messages import message_output, messages_params
 
 PICTURE = "data:image/PNG;base64,aGk="

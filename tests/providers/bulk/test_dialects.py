@@ -9,7 +9,7 @@ import pytest
 from tests.providers.bulk.asking import replies, requests_of, sought, texts
 from tests.servers.fake_bulk import FakeBulk
 from tests.servers.run_batch import run_batch
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.providers.bulk.anthropic_batches import AnthropicBatches
 from tui_eval.providers.bulk.api import BulkApi, BulkState
 from tui_eval.providers.bulk.connection import BulkPlace

@@ -16,7 +16,7 @@ from tests.servers.fake_app import AppReply, FakeApp
 from tests.servers.fake_bulk import Die, FakeBulk, Refuse, nth
 from tests.servers.fake_model import FakeModel, Reply, always
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.providers import keys
 from tui_eval.providers.bulk import connection
 from tui_eval.providers.bulk.api import BulkError, BulkLine, BulkRequest, BulkState, StrayLine

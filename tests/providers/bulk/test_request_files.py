@@ -11,7 +11,7 @@ from tests.servers.bulk_ledger import BulkFaults as Faults
 from tests.servers.bulk_ledger import BulkLedger, Consignment
 from tests.servers.run_batch import run_batch
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.providers.bulk.api import BulkError, BulkLine, BulkRequest, BulkState, StrayLine
 from tui_eval.providers.bulk.request_files import RequestFiles
 from tui_eval.providers.endpoint import Endpoint

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.providers.bulk.anthropic_batches import anthropic_reply
 from tui_eval.providers.bulk.api import BulkLine, StrayLine, custom_id, id_within, token_and_ordinal
 from tui_eval.providers.bulk.connection import never_taken

@@ -8,7 +8,7 @@ import pytest
 
 from tests.servers.fake_model import FakeModel
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.providers.endpoint import Endpoint
 from tui_eval.providers.http.resolver import PinnedResolver
 

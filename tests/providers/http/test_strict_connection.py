@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.providers.endpoint import Endpoint
 from tui_eval.providers.http.strict_connection import StrictResponseHandler
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.waiting import until
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.providers.endpoint import Endpoint
 from tui_eval.providers.local_model.server import (
     LocalModelError,

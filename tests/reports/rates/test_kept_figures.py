@@ -19,7 +19,7 @@ from tests.sampling import examples
 from tests.support import key, output, reading, score, writing
 from tui_eval.model.case import Case
 from tui_eval.model.json import digest
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.model.score import tally
 from tui_eval.model.states import RunState
 from tui_eval.reports.counting_ahead import count_ahead

@@ -19,7 +19,7 @@ from tests.reports.filled import (
     filled,
 )
 from tests.support import reading
-from tui_eval.model.output import Failure, Usage
+from tui_eval.model.outputs.output import Failure, Usage
 from tui_eval.model.states import RunState
 from tui_eval.reports.results import results
 from tui_eval.reports.terminal.summary import summary

@@ -10,7 +10,7 @@ from tests.reports.filled import CANCELLED, FAIL, OPEN, UNGRADED, Plan, Told, ca
 from tests.support import reading
 from tui_eval.model.case import Case
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.model.score import Grade, Score, tally
 from tui_eval.model.states import RunState
 from tui_eval.model.visible import visible

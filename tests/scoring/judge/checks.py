@@ -1,7 +1,7 @@
 """Checks of judges for tests."""
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.scoring.check import Check
 
 OUTPUT = Output("Paris is the capital of France.")

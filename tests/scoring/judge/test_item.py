@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from tests.scoring.judge.checks import OUTPUT, check, criteria, requirements
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
 from tui_eval.scoring.judge.item import Item, ReplyForm, item, split

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.scoring.judge.checks import OUTPUT, check, criteria, requirements
 from tui_eval.model.json import Json
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.judge.item import Item, item
 from tui_eval.scoring.judge.request import Request, question_key, request

@@ -2,7 +2,7 @@ import pytest
 
 from tests.scoring.making import scored
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Output, Usage
+from tui_eval.model.outputs.output import Output, Usage
 from tui_eval.model.states import Verdict
 
 KNOWN = Output(

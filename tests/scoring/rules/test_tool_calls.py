@@ -4,7 +4,7 @@ import pytest
 
 from tests.scoring.making import refused, scored, scorers
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
 from tui_eval.suites.scorers.setting_error import SettingError

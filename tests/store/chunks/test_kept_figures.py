@@ -10,7 +10,7 @@ import pytest
 from tests.store.fates import finish
 from tests.support import Staged, do, reading, score, staged, writing
 from tui_eval.engine import run_deletion
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.model.states import RunState
 from tui_eval.store.chunks import division, kept_figures
 from tui_eval.store.chunks.kept_figures import KeptFigures, figures_of

@@ -18,7 +18,7 @@ from tui_eval.engine.control.hand_grades import HandGrade, hand_score, request_a
 from tui_eval.engine.control.submit import ask
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.settings import Settings
-from tui_eval.model.run_part import RunPart
+from tui_eval.model.runs.run_part import RunPart
 from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
 from tui_eval.reports.document import document

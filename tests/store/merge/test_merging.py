@@ -22,7 +22,7 @@ from tests.waiting import until
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.settings import Settings
 from tui_eval.model.judge_quality import GoldAgreement
-from tui_eval.model.run_part import RunPart
+from tui_eval.model.runs.run_part import RunPart
 from tui_eval.model.states import Verdict
 from tui_eval.store.connection import open_readable, open_writable
 from tui_eval.store.errors import StoreDamagedError, StoreError, StoreOlderError

@@ -17,7 +17,7 @@ from tui_eval.engine.control import verbs
 from tui_eval.engine.control.submit import ask
 from tui_eval.engine.limits.limiter import Limiter
 from tui_eval.engine.limits.started_call import LimitChange
-from tui_eval.model.output import ExhaustedQuota, Failure, Output
+from tui_eval.model.outputs.output import ExhaustedQuota, Failure, Output
 from tui_eval.store import requests, schema
 from tui_eval.store.connection import open_readable
 from tui_eval.store.requests import Verb

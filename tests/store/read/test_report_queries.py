@@ -9,8 +9,8 @@ from tests.reports.filled import CANCELLED, ERROR, FAIL, OPEN, Plan, Told, cases
 from tests.store.fates import finish
 from tests.support import Staged, do, new_run, score, stage, staged
 from tui_eval.model.case import Case
-from tui_eval.model.finish import Ending
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.finish import Ending
+from tui_eval.model.outputs.output import Failure
 from tui_eval.model.score import Tally
 from tui_eval.model.states import RunState, Verdict
 from tui_eval.store.read import report_queries, run_queries

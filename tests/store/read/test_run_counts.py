@@ -5,7 +5,7 @@ import pytest
 
 from tests.store.fates import finish
 from tests.support import do, score, staged
-from tui_eval.model.output import Estimate, Failure, Output
+from tui_eval.model.outputs.output import Estimate, Failure, Output
 from tui_eval.model.score import Grade, Score
 from tui_eval.model.states import Verdict
 from tui_eval.store.read.figures.call_spending import spending

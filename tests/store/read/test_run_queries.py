@@ -6,7 +6,7 @@ import pytest
 
 from tests.store.fates import finish
 from tests.support import Staged, do, score, staged
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.store.errors import UnknownRunError
 from tui_eval.store.read import request_queries, run_queries, suite_queries

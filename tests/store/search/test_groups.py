@@ -8,7 +8,7 @@ import pytest
 from tests.store.fates import finish
 from tests.support import Staged, do, new_run, reading, score, staged
 from tui_eval.model.case import Case
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.model.score import Grade, Score, Tally
 from tui_eval.model.states import Verdict
 from tui_eval.reports.rates import trial_figures

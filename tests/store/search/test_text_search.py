@@ -8,7 +8,7 @@ from tests.store.fates import finish
 from tests.support import ODD_TEXTS, Staged, case, do, new_run, score, staged
 from tui_eval.model.case import Case
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.store.connection import open_writable
 from tui_eval.store.location import find_file
 from tui_eval.store.search import text_search

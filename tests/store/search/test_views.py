@@ -15,7 +15,7 @@ from tests.reports.filled import UNGRADED as NO_GRADE
 from tests.store.fates import CANCELLED, ERROR, FAILED, PASSED, QUEUED, RUNNING, UNGRADED, finish
 from tests.support import ODD_TEXTS, Staged, do, joined, new_run, reading, score, staged
 from tui_eval.model.case import Case
-from tui_eval.model.output import Usage
+from tui_eval.model.outputs.output import Usage
 from tui_eval.model.score import Grade
 from tui_eval.model.states import RunState, Verdict
 from tui_eval.store.chunks import kept_figures

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support import do, output, score, staged, writing
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.model.score import tally
 from tui_eval.model.states import RunState
 from tui_eval.store import lease

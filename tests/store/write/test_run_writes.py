@@ -8,8 +8,8 @@ import pytest
 
 from tests.store.recounting import recount
 from tests.support import case, column, do, key, new_run, output, score, stage, staged
-from tui_eval.model import endpoint_event
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
+from tui_eval.model.runs import endpoint_event
 from tui_eval.model.score import tally
 from tui_eval.model.states import RUN_MOVES, RunState, TrialState
 from tui_eval.store import clock as moments

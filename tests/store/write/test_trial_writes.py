@@ -9,8 +9,8 @@ import pytest
 
 from tests.store.recounting import recount
 from tests.support import Staged, do, key, output, score, stage, staged
-from tui_eval.model.attempt_record import AttemptProgress, AttemptRecord
-from tui_eval.model.output import Estimate, Failure, Output, Usage
+from tui_eval.model.outputs.attempt_record import AttemptProgress, AttemptRecord
+from tui_eval.model.outputs.output import Estimate, Failure, Output, Usage
 from tui_eval.model.score import Grade, Score, Tally, tally
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.read import (

@@ -12,7 +12,7 @@ import pytest
 
 from tests.scoring.making import subject
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.model.states import Verdict
 from tui_eval.scoring.grading import grade
 from tui_eval.scoring.scorers import Scorers

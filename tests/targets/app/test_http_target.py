@@ -13,7 +13,7 @@ from tests.sampling import one_in
 from tests.servers.fake_app import App, AppCall, AppReply, FakeApp, json_app
 from tests.targets.making import COLUMN, case, only, suite
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output, Usage
+from tui_eval.model.outputs.output import Failure, Output, Usage
 from tui_eval.providers import keys
 from tui_eval.providers.app_endpoint import AppEndpoint, AppRequest
 from tui_eval.providers.http.event_streams import ServerSentEvents

@@ -1,8 +1,8 @@
 """What is kept of what an attempt tells while it runs."""
 
 from tests.support import output
-from tui_eval.model.attempt_record import AttemptProgress, AttemptRecord, ProgramExit
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.attempt_record import AttemptProgress, AttemptRecord, ProgramExit
+from tui_eval.model.outputs.output import Output
 from tui_eval.targets.attempt.attempt_context import AttemptContext
 from tui_eval.targets.attempt.attempt_history import AttemptHistory
 

@@ -5,7 +5,7 @@ from tests.servers.fake_embeddings import embeddings
 from tests.servers.fake_model import FakeModel, refuse
 from tests.targets.making import suite
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.targets import Judge, build_judges
 
 

@@ -12,7 +12,7 @@ from tests.servers.fake_judge import answers
 from tests.servers.fake_model import Call, FakeModel, Reply, Script, refuse
 from tests.targets.making import OPENAI, suite
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.suites.spec import Suite
 from tui_eval.targets import Connections, Judge, Target, build, build_judges, problems
 from tui_eval.targets.judges.model_judge import strict_for_small_models

@@ -8,7 +8,7 @@ import pytest
 
 from tests.scoring.judge.checks import check, criteria, requirements
 from tests.targets.making import suite
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.judge.item import Item, item
 from tui_eval.scoring.judge.reading import Reading, read

@@ -10,7 +10,7 @@ import pytest
 
 from tests.servers.fake_model import FakeModel, Reply, once, refuse
 from tests.targets.making import COLUMN, OPENAI, answered, case, only, requested, suite
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.targets import Target, build, problems
 from tui_eval.targets.attempt.attempt_context import AttemptContext

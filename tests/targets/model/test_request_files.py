@@ -13,7 +13,7 @@ from tests.suites.writing import loaded
 from tests.targets.making import COLUMN, answered, requested
 from tui_eval.model.case import Case
 from tui_eval.model.json import Json
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.suites.data.dataset import cases
 from tui_eval.targets import Target, build
 from tui_eval.targets.attempt.attempt_context import AttemptContext

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tui_eval.model.output import Usage
+from tui_eval.model.outputs.output import Usage
 from tui_eval.targets.python_function.returned_value import UnsuitableValueError, output_of
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tui_eval.model.output import Usage
+from tui_eval.model.outputs.output import Usage
 from tui_eval.targets.transcripts import Reader, reader_of
 
 RECORDED: Final = Path(__file__).parent / "recorded"

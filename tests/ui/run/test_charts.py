@@ -9,10 +9,10 @@ import pytest
 from tests.support import do, output, reading, writing
 from tests.ui.playing import app_on, by_hand, plain_run, run_screen, shown_on, text, until_shown
 from tui_eval.engine.sweep.sweep_suite import sweep_settings
-from tui_eval.model.attempt_record import AttemptRecord, UsageSample
 from tui_eval.model.case import Case
-from tui_eval.model.endpoint_event import EndpointEvent, EndpointEventKind
-from tui_eval.model.sweep_plan import SweepPlan
+from tui_eval.model.outputs.attempt_record import AttemptRecord, UsageSample
+from tui_eval.model.runs.endpoint_event import EndpointEvent, EndpointEventKind
+from tui_eval.model.runs.sweep_plan import SweepPlan
 from tui_eval.store.read.charts.timeline import Timeline
 from tui_eval.store.read.charts.working_time import WorkingTime
 from tui_eval.store.read.sweep_queries import SweepLevel

@@ -12,7 +12,7 @@ from tests.support import output, reading
 from tests.ui.playing import by_hand, finished, first_snapshot, made_up, plain_run, words
 from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.model.states import RunState
 from tui_eval.reports.live_results import LiveResults, live_results
 from tui_eval.reports.rates.run_rates import rates

@@ -28,7 +28,7 @@ from tui_eval.engine.launch.create_run import create, log_file
 from tui_eval.engine.settings import Settings
 from tui_eval.format import age, compact
 from tui_eval.model.case import Case
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.states import RunState
 from tui_eval.reports.rates.run_rates import rates
 from tui_eval.store import lease

@@ -23,8 +23,8 @@ from tui_eval.cli.options import (
 from tui_eval.cli.running.permission import as_taken_up, keep_settings, take_up
 from tui_eval.cli.running.run_requests import answered, ask, request_row, worded
 from tui_eval.invocation import command_name
-from tui_eval.model.executor_choice import LOCAL
 from tui_eval.model.exit_code import ExitCode
+from tui_eval.model.runs.executor_choice import LOCAL
 from tui_eval.model.visible import visible_line
 
 if TYPE_CHECKING:

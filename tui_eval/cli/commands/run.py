@@ -27,9 +27,9 @@ from tui_eval.cli.options import (
     trust_option,
 )
 from tui_eval.cli.running.report_files import ReportFiles
-from tui_eval.model.executor_choice import NamedExecutor
 from tui_eval.model.exit_code import ExitCode, worst
-from tui_eval.model.run_part import RunPart
+from tui_eval.model.runs.executor_choice import NamedExecutor
+from tui_eval.model.runs.run_part import RunPart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

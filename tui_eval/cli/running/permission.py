@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tui_eval.cli.errors import CommandError
 from tui_eval.cli.options import executor_after
-from tui_eval.model.executor_choice import AS_BEFORE, NamedExecutor
+from tui_eval.model.runs.executor_choice import AS_BEFORE, NamedExecutor
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -8,8 +8,8 @@ from enum import Enum
 from pathlib import Path
 
 from tui_eval.cli import streams
-from tui_eval.model.endpoint_event import EndpointEventKind
 from tui_eval.model.json import JsonObject
+from tui_eval.model.runs.endpoint_event import EndpointEventKind
 from tui_eval.model.visible import visible_line
 from tui_eval.reports import jsontext
 from tui_eval.reports.results import Results

@@ -20,7 +20,7 @@ from tui_eval.engine.journey.trial_in_flight import Phase, TrialInFlight
 from tui_eval.engine.limits.call_permit import CallHistory
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.run_store import RunStore
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.providers.bulk.api import BulkLine, StrayLine
 from tui_eval.store.read import consignment_queries
 from tui_eval.store.read.consignment_queries import NEVER_DONE, ConsignedTrial, ConsignmentRow

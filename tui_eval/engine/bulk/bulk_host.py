@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from tui_eval.engine.departure import Departure
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 
 
 class BulkHost(Protocol):

@@ -16,7 +16,7 @@ from tui_eval.engine.coordination import Coordination
 from tui_eval.engine.departure import Departure, halted
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.run_store import RunStore
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.providers.bulk.api import BulkApi, BulkError
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.store.read import consignment_queries

@@ -13,7 +13,7 @@ from tui_eval.engine.bulk.request_file import RequestFile
 from tui_eval.engine.bulk.result_lines import LineCounts
 from tui_eval.engine.bulk.sending import Sending
 from tui_eval.engine.limits.spend_caps import SpendCaps
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.providers.bulk.api import BulkError, BulkLine, BulkState, BulkStatus, StrayLine
 from tui_eval.store.read import consignment_queries
 from tui_eval.store.read.consignment_queries import ConsignmentRow

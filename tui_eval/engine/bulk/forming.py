@@ -13,7 +13,7 @@ from tui_eval.engine.journey.trial_in_flight import Phase, TrialInFlight
 from tui_eval.engine.limits.spend_caps import BulkPayer, SpendCaps
 from tui_eval.engine.run_store import RunStore
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.providers.bulk.api import BulkApi
 from tui_eval.store.read import consignment_queries
 from tui_eval.store.read.consignment_queries import ConsignedTrial, ConsignmentRow

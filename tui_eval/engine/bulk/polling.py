@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 
 _GROWTH: Final = 1.5
 

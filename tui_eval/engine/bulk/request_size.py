@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.providers.bulk.api import BulkApi, BulkRequest, custom_id
 from tui_eval.targets.bulk_access import BulkAccess
 

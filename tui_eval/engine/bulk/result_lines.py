@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.providers.bulk.api import BulkLine, StrayLine, token_and_ordinal
 from tui_eval.store.read.figures.call_spending import NO_LINE
 

@@ -12,7 +12,7 @@ from tui_eval.engine.bulk.polling import BulkPolling, Pauses
 from tui_eval.engine.bulk.request_file import RequestFile
 from tui_eval.engine.departure import halted
 from tui_eval.engine.run_store import RunStore
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.providers.bulk.api import BulkApi, BulkError, BulkStatus, SoughtConsignment
 from tui_eval.store.read import consignment_queries
 from tui_eval.store.read.consignment_queries import ConsignmentRow

@@ -12,7 +12,7 @@ from tui_eval.engine.bulk.request_file import RequestFile
 from tui_eval.engine.bulk.result_lines import ASKED_AGAIN, LineCounts
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.run_store import RunStore
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.providers.bulk.api import BulkApi, BulkLine, StrayLine
 from tui_eval.store.read import consignment_queries
 from tui_eval.store.read.consignment_queries import ConsignedTrial, ConsignmentRow

@@ -9,7 +9,7 @@ from tui_eval.engine.journey.trial_scoring import TrialScoring
 from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.case import Column
 from tui_eval.model.json import Json
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.model.score import Grade
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.judge.person_grade import lines_of, person_grade, question_of

@@ -11,7 +11,7 @@ from tui_eval.engine.judging.question_plan import QuestionContext, score
 from tui_eval.engine.judging.stored_answers import CallCount, StoredAnswers
 from tui_eval.engine.preflight.request_forecast import edited_session
 from tui_eval.engine.session import Session
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.model.score import Score, Tally, tally
 from tui_eval.model.states import Verdict
 from tui_eval.store.read.trials import output_queries, trial_rows

@@ -38,10 +38,10 @@ from tui_eval.engine.limits.user_limit import UserLimit
 from tui_eval.engine.run_store import RunStore
 from tui_eval.engine.session import Session
 from tui_eval.isolated.calls import AbandonedError
-from tui_eval.model import endpoint_event
-from tui_eval.model.attempt_record import ResourceFigures
 from tui_eval.model.case import Column
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.attempt_record import ResourceFigures
+from tui_eval.model.outputs.output import Failure
+from tui_eval.model.runs import endpoint_event
 from tui_eval.processes.machine import Machine
 from tui_eval.providers.patience import Patience
 from tui_eval.store.location import attempt_folders, kept_files

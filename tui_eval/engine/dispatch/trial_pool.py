@@ -16,7 +16,7 @@ from tui_eval.engine.journey.trial_in_flight import Phase, TrialInFlight
 from tui_eval.engine.judging.judging import Judging
 from tui_eval.engine.limits.limiter import Limiter
 from tui_eval.engine.limits.spend_caps import SpendCaps
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.store.tx import Tx
 from tui_eval.store.writer import Writer
 

@@ -17,7 +17,7 @@ from tui_eval.engine.limits.machine_limiter import LOOK_S
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.run_store import RunStore
 from tui_eval.engine.session import Session
-from tui_eval.model.attempt_record import ResourceFigures
+from tui_eval.model.outputs.attempt_record import ResourceFigures
 
 
 class Host(Protocol):

@@ -31,9 +31,9 @@ from tui_eval.engine.executors.worker_checks import WorkerChecks
 from tui_eval.engine.executors.worker_setup import WorkerSetup
 from tui_eval.engine.executors.workspace_parcel import unpacked
 from tui_eval.engine.journey.lazy_open import LazyOpen
-from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.json import digest
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.attempt_record import AttemptProgress
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.processes.supervisor import Processes
 from tui_eval.processes.workspace.removal import remove_folder
 from tui_eval.providers.errors import UnavailableError

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, get_args
 
 from tui_eval.engine.executors.plain_form import PlainFormError, plain, read_as
-from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.attempt_record import AttemptProgress
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.model.score import Grade
 from tui_eval.scoring.check import Check
 from tui_eval.targets.conversation.call_log import DialogueCall

@@ -6,7 +6,7 @@ from typing import Final
 from tui_eval.engine.executors.executor import Executor, suite_problems
 from tui_eval.engine.executors.ray.ray_executor import RayExecutor
 from tui_eval.engine.executors.worker_setup import WorkerSetup
-from tui_eval.model.executor_choice import ExecutorChoice
+from tui_eval.model.runs.executor_choice import ExecutorChoice
 from tui_eval.suites.spec import Suite
 from tui_eval.targets.base import Target
 

@@ -29,7 +29,7 @@ from tui_eval.engine.executors.handful import (
 )
 from tui_eval.engine.executors.outbox import Outbox
 from tui_eval.engine.executors.returned_files import damage
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.model.visible import visible_line
 from tui_eval.store.files import FileStore, Hold
 from tui_eval.targets.attempt.attempt_context import AttemptContext

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from tui_eval.engine.executors.handful import CallAnswer, CallAsked, CallMade, CallSend
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.targets.conversation.call_log import DialogueCall, HeldError, Send
 
 

@@ -9,7 +9,7 @@ from tui_eval.engine.executors.remote_attempts import RemoteAttempts
 from tui_eval.engine.executors.workspace_parcel import parcel
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject, digest
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.processes.workspace.bounds import WorkspaceError
 from tui_eval.targets.attempt.attempt_context import AttemptContext
 from tui_eval.targets.base import Target

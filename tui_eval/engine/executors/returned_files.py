@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.processes.workspace.bounds import WorkspaceError
 from tui_eval.processes.workspace.change_list import load_changes
 

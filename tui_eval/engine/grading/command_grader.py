@@ -16,7 +16,7 @@ from tui_eval.engine.grading.program_run import (
     limits_of,
 )
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.model.score import Grade
 from tui_eval.processes.program import Network, Sandbox
 from tui_eval.scoring.check import Check

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.score import Grade
 from tui_eval.model.visible import visible_line
 from tui_eval.processes.supervisor import Processes

@@ -9,7 +9,7 @@ from tui_eval.engine.grading.graders import GRADERS
 from tui_eval.isolated.calls import AbandonedError
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import digest
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.score import Grade, Score
 from tui_eval.scoring.check import Check
 from tui_eval.store.connection import Connection

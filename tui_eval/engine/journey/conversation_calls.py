@@ -13,7 +13,7 @@ from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.limits.user_limit import UserLimit
 from tui_eval.engine.run_store import RunStore
 from tui_eval.model.json import digest
-from tui_eval.model.output import Failure, Output, Price, Usage
+from tui_eval.model.outputs.output import Failure, Output, Price, Usage
 from tui_eval.store.read.trials import conversation_queries
 from tui_eval.store.read.trials.conversation_queries import StoredCall
 from tui_eval.store.tx import Tx

@@ -37,7 +37,7 @@ from tui_eval.engine.limits.call_permit import CallPermit
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.isolated.calls import AbandonedError
 from tui_eval.model.json import JsonObject, canonical
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.store import clock
 from tui_eval.store.read.trials.open_trials import OpenTrial
 from tui_eval.store.tx import Tx

@@ -10,7 +10,7 @@ from tui_eval.engine.journey.trial_scoring import ScoringOutcome
 from tui_eval.engine.limits.call_permit import CallPermit
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.model.score import Score
 from tui_eval.providers.patience import Patience
 from tui_eval.scoring.check import Check

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.providers.errors import UnavailableError
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from tui_eval.model.attempt_record import AttemptProgress
+from tui_eval.model.outputs.attempt_record import AttemptProgress
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import attempt_writes
 from tui_eval.store.writer import Writer

@@ -8,7 +8,7 @@ from typing import Final
 from tui_eval.engine.journey.trial_in_flight import TrialInFlight
 from tui_eval.engine.journey.trial_scoring import JudgedCheck, ScoringOutcome
 from tui_eval.engine.judging.settlement import WAITS
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.model.score import Score, tally
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import trial_writes

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.case import Case, Column
-from tui_eval.model.conversation import last_user_text
 from tui_eval.model.frozen import frozen
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.conversation import last_user_text
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.model.score import OF_OUTPUT, Grade, Score
 from tui_eval.scoring import deciding
 from tui_eval.scoring.check import Check, Subject

@@ -21,9 +21,9 @@ from tui_eval.engine.limits.limiter import Limiter
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.run_store import RunStore
 from tui_eval.isolated.calls import AbandonedError
-from tui_eval.model.endpoint_event import note
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
+from tui_eval.model.runs.endpoint_event import note
 from tui_eval.providers.patience import Patience
 from tui_eval.scoring.judge.request import Request, request
 from tui_eval.store.errors import StoreError

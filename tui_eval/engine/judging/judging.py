@@ -25,7 +25,7 @@ from tui_eval.engine.judging.settlement import Settlement, commit
 from tui_eval.engine.judging.subscriber import Subscriber
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.run_store import RunStore
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.score import Score
 from tui_eval.store.read.judges.consigned_call_queries import CallItem
 from tui_eval.store.tx import Fact

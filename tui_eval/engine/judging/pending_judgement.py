@@ -6,7 +6,7 @@ from tui_eval.engine.journey.trial_in_flight import TrialInFlight
 from tui_eval.engine.journey.trial_scoring import JudgedCheck
 from tui_eval.engine.judging.question import Question
 from tui_eval.engine.judging.question_plan import score
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.score import Score, Tally, tally
 from tui_eval.scoring.check import Check
 

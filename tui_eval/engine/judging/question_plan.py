@@ -7,7 +7,7 @@ from typing import Final
 from tui_eval.engine.journey.trial_scoring import JudgedCheck
 from tui_eval.engine.judging.question import AnswerRecipient, Question
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.score import Score
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.judge.item import split

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tui_eval.engine.internal_error import bug
 from tui_eval.engine.judging.pending_judgement import PendingJudgement
 from tui_eval.engine.judging.question import Question
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.model.score import Score, Tally
 from tui_eval.store.tx import Fact, Tx
 from tui_eval.store.write import trial_writes

@@ -14,7 +14,7 @@ from tui_eval.engine.judging.question import Question
 from tui_eval.engine.judging.question_plan import NamedJudge, QuestionContext, questions
 from tui_eval.engine.session import Session
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.model.score import Grade
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.store.read.judges import judge_queries

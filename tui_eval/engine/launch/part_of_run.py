@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterable
 from dataclasses import replace
 
 from tui_eval.engine.launch.plan import PlannedTrial
-from tui_eval.model.run_part import RunPart
+from tui_eval.model.runs.run_part import RunPart
 
 
 class WholeRun:

@@ -12,7 +12,7 @@ from tui_eval.engine.launch.generation_keys import generation_key, request_key
 from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject, canonical
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.store.read.many_rows import batched, question_marks
 from tui_eval.store.search.views import STANDS
 from tui_eval.store.text import unpack_text

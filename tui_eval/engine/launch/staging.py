@@ -13,7 +13,7 @@ from tui_eval.engine.journey.journey_parts import TrialScorer
 from tui_eval.engine.journey.trial_scoring import ScoringOutcome
 from tui_eval.engine.launch.plan import PlannedTrial, problems
 from tui_eval.model.case import Case
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.store import lease
 from tui_eval.store.connection import unhurried
 from tui_eval.store.read.trials import reusable_outputs

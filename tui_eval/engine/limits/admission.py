@@ -17,8 +17,8 @@ from types import MappingProxyType
 from typing import Final
 
 from tui_eval.format import size
-from tui_eval.model.attempt_record import AttemptProgress, ResourceFigures
-from tui_eval.model.endpoint_event import EndpointEvent, EndpointEventKind
+from tui_eval.model.outputs.attempt_record import AttemptProgress, ResourceFigures
+from tui_eval.model.runs.endpoint_event import EndpointEvent, EndpointEventKind
 from tui_eval.processes.machine import MachineReading
 
 SPARE: Final = 0.1

@@ -8,8 +8,8 @@ from typing import Self
 
 from tui_eval.engine.limits.limiter import Limiter
 from tui_eval.engine.limits.started_call import StartedCall
-from tui_eval.model.attempt_record import AttemptProgress
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.attempt_record import AttemptProgress
+from tui_eval.model.outputs.output import Failure, Output
 
 OUTAGE_S = 60.0
 """Seconds to wait for an endpoint that answered before and is gone; or `patience`, if less."""

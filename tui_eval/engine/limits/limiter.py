@@ -14,10 +14,10 @@ from tui_eval.engine.limits.gradient import Gradient, LatencyTrend
 from tui_eval.engine.limits.overload import STATUSES, Overload, OverloadVerdict
 from tui_eval.engine.limits.rate_budget import RateBudget
 from tui_eval.engine.limits.started_call import LimitChange, StartedCall
-from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.bounds import MOST_CALLS
-from tui_eval.model.endpoint_event import BY_HAND, EndpointEvent, EndpointEventKind
-from tui_eval.model.output import ExhaustedQuota, Failure, Output
+from tui_eval.model.outputs.attempt_record import AttemptProgress
+from tui_eval.model.outputs.output import ExhaustedQuota, Failure, Output
+from tui_eval.model.runs.endpoint_event import BY_HAND, EndpointEvent, EndpointEventKind
 
 FIRST = 4
 """Where `auto` starts."""

@@ -8,10 +8,10 @@ from typing import Final
 from tui_eval.engine.limits.admission import MOST, NO_LIMITS, Admission, ProgramShare, Room
 from tui_eval.engine.limits.limiter import Limiter
 from tui_eval.engine.limits.started_call import LimitChange, StartedCall
-from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.bounds import MOST_CALLS
-from tui_eval.model.endpoint_event import BY_HAND, HOLDS_BACK, EndpointEvent, EndpointEventKind
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.attempt_record import AttemptProgress
+from tui_eval.model.outputs.output import Failure, Output
+from tui_eval.model.runs.endpoint_event import BY_HAND, HOLDS_BACK, EndpointEvent, EndpointEventKind
 from tui_eval.processes.machine import Machine, processors
 
 LOOK_S: Final = 0.1

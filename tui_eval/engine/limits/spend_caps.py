@@ -10,7 +10,7 @@ from tui_eval.engine.coordination import Coordination
 from tui_eval.engine.departure import capped
 from tui_eval.engine.limits.spend_cap import CallBound, GradingBacklog, Payer, PayerCalls, SpendCap
 from tui_eval.format import many, money
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.store.read.figures.call_spending import CallSpending
 from tui_eval.store.read.run_counts import Counts
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tui_eval.engine.limits.admission import ProgramHold
 from tui_eval.engine.limits.gradient import RoundPosition
-from tui_eval.model.endpoint_event import EndpointEvent
+from tui_eval.model.runs.endpoint_event import EndpointEvent
 
 
 @dataclass(frozen=True, slots=True)

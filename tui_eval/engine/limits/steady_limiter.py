@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from tui_eval.engine.limits.limiter import Limiter
 from tui_eval.engine.limits.started_call import LimitChange, StartedCall
-from tui_eval.model.endpoint_event import EndpointEvent, EndpointEventKind
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
+from tui_eval.model.runs.endpoint_event import EndpointEvent, EndpointEventKind
 
 
 class SteadyLimiter(Limiter):

@@ -11,7 +11,7 @@ from tui_eval.engine.preflight.survey import surveyed
 from tui_eval.isolated.calls import IsolatedCalls
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.model.score import Score, tally
 from tui_eval.model.states import Verdict
 from tui_eval.suites.data.dataset import cases

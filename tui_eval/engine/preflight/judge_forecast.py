@@ -21,7 +21,7 @@ from tui_eval.engine.settings import Settings
 from tui_eval.format import many, money
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.model.score import Grade
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.incomplete_output import override

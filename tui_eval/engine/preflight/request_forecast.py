@@ -20,7 +20,7 @@ from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
 from tui_eval.format import many, money
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.scoring.incomplete_output import override
 from tui_eval.scoring.judge.item import Item
 from tui_eval.store.read import run_queries

@@ -8,7 +8,7 @@ from tui_eval.engine.executors.kinds import executor_problems
 from tui_eval.engine.preflight.permission import permitted, refusal
 from tui_eval.engine.preflight.readiness import unready
 from tui_eval.engine.settings import Settings
-from tui_eval.model.executor_choice import NamedExecutor
+from tui_eval.model.runs.executor_choice import NamedExecutor
 from tui_eval.store.rows import RunRow
 from tui_eval.suites.frozen_suite import frozen_suite
 

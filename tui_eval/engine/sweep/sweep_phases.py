@@ -7,8 +7,8 @@ from typing import Protocol
 from tui_eval.engine.dispatch.workers import Workers
 from tui_eval.engine.run_store import RunStore
 from tui_eval.engine.session import Session
+from tui_eval.model.runs.sweep_plan import SweepPlan
 from tui_eval.model.states import RunState
-from tui_eval.model.sweep_plan import SweepPlan
 from tui_eval.statistics.load import level_load
 from tui_eval.store.read import run_queries, sweep_queries
 from tui_eval.store.read.comparing import comparison_queries

@@ -9,8 +9,8 @@ from tui_eval.engine.launch.plan import ChosenCases
 from tui_eval.engine.launch.staging import StagingStoppedError, StagingWriter
 from tui_eval.engine.session import Session
 from tui_eval.model.case import Case
-from tui_eval.model.output import Failure
-from tui_eval.model.sweep_plan import SweepPlan
+from tui_eval.model.outputs.output import Failure
+from tui_eval.model.runs.sweep_plan import SweepPlan
 from tui_eval.store.write import run_writes
 from tui_eval.suites.data import seeded_sampling
 from tui_eval.suites.data.data_files import DataFile, check_unchanged

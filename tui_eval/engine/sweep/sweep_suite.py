@@ -5,7 +5,7 @@ from typing import Final
 
 from tui_eval.engine.settings import Settings
 from tui_eval.model.answer_source import AnswerSource
-from tui_eval.model.sweep_plan import SweepPlan
+from tui_eval.model.runs.sweep_plan import SweepPlan
 from tui_eval.suites.spec import AskedSpec, Suite
 from tui_eval.targets.base import at_most
 

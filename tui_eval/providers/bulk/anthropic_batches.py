@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from tui_eval.model.json import Json, JsonObject, compact
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.providers import patience
 from tui_eval.providers.answers import tokens_counted
 from tui_eval.providers.bulk.anthropic_messages import message_output, messages_params

@@ -11,9 +11,9 @@ import re
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
-from tui_eval.model.finish import canonical
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure, Output, Usage
+from tui_eval.model.outputs.finish import canonical
+from tui_eval.model.outputs.output import Failure, Output, Usage
 from tui_eval.providers.answers import error_inside, finished_output, tokens_counted
 
 _LEFT_OUT: Final = frozenset(

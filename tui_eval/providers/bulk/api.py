@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Final, Protocol, Self
 
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 
 _ID: Final = re.compile(r"([A-Za-z0-9_]{1,40})-(0|[1-9][0-9]{0,8})")
 _WITHIN: Final = re.compile(rb'"custom_id"\s*:\s*"(([A-Za-z0-9_]{1,40})-([0-9]{1,9}))"')

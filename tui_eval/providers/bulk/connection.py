@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from tui_eval import __version__
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.model.visible import visible_line
 from tui_eval.providers import patience
 from tui_eval.providers.bulk.api import BulkError, BulkState

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
 from tui_eval.model.json import Json, JsonObject, compact
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.model.visible import visible_line
 from tui_eval.providers import patience
 from tui_eval.providers.answers import chat_output, error_inside, responses_output

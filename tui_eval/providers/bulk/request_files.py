@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Self
 
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.model.visible import visible_line
 from tui_eval.providers.bulk.api import (
     BulkError,

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable
 from typing import Final, TypeAlias
 
 from tui_eval.model.json import Json, JsonObject, digest
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.model.visible import visible_line
 from tui_eval.providers.answer_reading import READ_AT_ONCE, AnswerReader, redacted
 from tui_eval.providers.bulk.api import BulkLine, StrayLine, id_within

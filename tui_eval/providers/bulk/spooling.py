@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import IO, Final
 
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.providers.bulk.api import BulkError, BulkLimits, BulkRequest
 
 _HANDFUL: Final = 64

@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from tui_eval.model.output import NO_DESCRIPTOR
+from tui_eval.model.outputs.output import NO_DESCRIPTOR
 from tui_eval.providers.errors import WireError
 from tui_eval.providers.http.descriptors import PLACES
 

@@ -16,7 +16,7 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 from yarl import URL
 
-from tui_eval.model.output import NO_DESCRIPTOR
+from tui_eval.model.outputs.output import NO_DESCRIPTOR
 from tui_eval.providers.errors import WireError
 from tui_eval.providers.http.descriptors import descriptors_are_out
 from tui_eval.providers.http.strict_connection import StrictConnector, TimedResponse

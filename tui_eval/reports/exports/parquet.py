@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from tui_eval.model.attempt_record import NO_RECORD
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.outputs.attempt_record import NO_RECORD
 from tui_eval.model.visible import visible
 from tui_eval.reports.exports.export_choice import ExportChoice, chosen_lines
 from tui_eval.reports.exports.trial_line import TrialLines

@@ -4,9 +4,9 @@ import sqlite3
 from contextlib import suppress
 
 from tui_eval.model.case import Case, Column
-from tui_eval.model.conversation import last_user_text
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.conversation import last_user_text
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.reports.jsontext import rounded
 from tui_eval.reports.judging.opinions import spread
 from tui_eval.scoring.check import Subject

@@ -1,7 +1,7 @@
 """What an attempt of a program left beside its output, in words: in the app and on the terminal."""
 
 from tui_eval.format import many, number, seconds, size
-from tui_eval.model.attempt_record import AttemptRecord
+from tui_eval.model.outputs.attempt_record import AttemptRecord
 
 
 def exit_words(record: AttemptRecord) -> str | None:

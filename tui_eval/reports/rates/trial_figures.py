@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple, TypeVar
 
-from tui_eval.model.finish import Ending
 from tui_eval.model.json import Json
+from tui_eval.model.outputs.finish import Ending
 from tui_eval.statistics.estimates import percentile
 from tui_eval.statistics.sorted_parts import SortedParts
 from tui_eval.store.chunks.kept_answers import answer_of, place_of_answer

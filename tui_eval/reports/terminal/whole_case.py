@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from tui_eval.format import BILLED, SELF_REPORTED, UNKNOWN, call_cost, decimal, in_bulk, seconds
 from tui_eval.model.case import Case, Column
-from tui_eval.model.conversation import text_of
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.conversation import text_of
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.model.visible import visible, visible_line
 from tui_eval.reports.judging.opinions import opinions

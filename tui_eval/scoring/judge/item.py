@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.score import Grade
 from tui_eval.scoring import parts
 from tui_eval.scoring.check import Check

@@ -45,8 +45,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from tui_eval.model.finish import Ending, ending
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.outputs.finish import Ending, ending
 from tui_eval.scoring.judge.documents import (
     Array,
     Flaws,

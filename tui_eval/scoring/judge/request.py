@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tui_eval.model.json import Json, JsonObject, digest
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.judge.item import MESSAGES, Item, ReplyForm, as_text
 from tui_eval.scoring.judge.shown_messages import of_output

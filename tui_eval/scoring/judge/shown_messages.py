@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from tui_eval.format import many
-from tui_eval.model.conversation import text_of
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.conversation import text_of
+from tui_eval.model.outputs.output import Output
 
 LONGEST: Final = 20_000
 """Characters of one text: what a message says, or the arguments of a call."""

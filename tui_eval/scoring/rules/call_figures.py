@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from tui_eval.format import SELF_REPORTED
-from tui_eval.model.finish import canonical
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.finish import canonical
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.score import Grade
 from tui_eval.scoring.settings import number, text, texts
 from tui_eval.texts.wording import one_of, quoted

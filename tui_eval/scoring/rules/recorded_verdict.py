@@ -1,7 +1,7 @@
 """The rule of verdicts that the rows bring along: `recorded`."""
 
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
 from tui_eval.scoring.settings import number

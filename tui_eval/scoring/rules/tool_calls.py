@@ -5,7 +5,7 @@ from typing import Final
 
 from tui_eval.model.frozen import frozen
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
 from tui_eval.scoring.rules import pairing

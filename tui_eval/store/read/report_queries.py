@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tui_eval.model.attempt_record import NO_RECORD, AttemptRecord
 from tui_eval.model.case import Case
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Usage
+from tui_eval.model.outputs.attempt_record import NO_RECORD, AttemptRecord
+from tui_eval.model.outputs.output import Usage
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.read.figures.call_spending import unanswered_attempt
 from tui_eval.store.read.trials import attempt_queries, conversation_queries, output_queries

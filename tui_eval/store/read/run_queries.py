@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tui_eval.model.answer_source import AnswerSource
-from tui_eval.model.endpoint_event import EndpointEvent, EndpointEventKind
+from tui_eval.model.runs.endpoint_event import EndpointEvent, EndpointEventKind
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.store.errors import UnknownRunError
 from tui_eval.store.lease import Lease

@@ -3,7 +3,7 @@
 import sqlite3
 from typing import NamedTuple
 
-from tui_eval.model.sweep_plan import SweepCall
+from tui_eval.model.runs.sweep_plan import SweepCall
 
 _BUSY = "(a.error_kind IS 'rate_limit' OR a.status IN (429, 503, 529))"
 """How an endpoint says that it has too much to do; 529: what some say in place of 503."""

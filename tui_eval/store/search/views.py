@@ -13,7 +13,7 @@ from enum import StrEnum
 from itertools import groupby
 from typing import TypeAlias
 
-from tui_eval.model.finish import Ending
+from tui_eval.model.outputs.finish import Ending
 from tui_eval.store.chunks.kept_answers import keep_answer, known_answer, place_of_answer
 from tui_eval.store.chunks.kept_figures import in_one_moment
 from tui_eval.store.read.figures.endings import ended

@@ -1,6 +1,6 @@
 """What is written of an attempt beside its output: its record, and how far it is."""
 
-from tui_eval.model.attempt_record import NO_RECORD, AttemptProgress, AttemptRecord
+from tui_eval.model.outputs.attempt_record import NO_RECORD, AttemptProgress, AttemptRecord
 from tui_eval.store.text import dump, pack
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import file_writes

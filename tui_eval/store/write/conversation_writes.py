@@ -1,7 +1,7 @@
 """What is written of the calls of a conversation, each as it is answered."""
 
-from tui_eval.model import stored_reply
-from tui_eval.model.output import Output, Price, Usage
+from tui_eval.model.outputs import stored_reply
+from tui_eval.model.outputs.output import Output, Price, Usage
 from tui_eval.store.text import dump
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import spending_writes

@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections.abc import Collection, Sequence
 
-from tui_eval.model.attempt_record import KeptFile
+from tui_eval.model.outputs.attempt_record import KeptFile
 from tui_eval.store.tx import Tx
 
 

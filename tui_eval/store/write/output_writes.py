@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.store import long_texts
 from tui_eval.store.text import dump, pack
 from tui_eval.store.tx import Tx

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tui_eval.model.case import Case
-from tui_eval.model.endpoint_event import EndpointEvent
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure
-from tui_eval.model.run_part import RunPart
+from tui_eval.model.outputs.output import Failure
+from tui_eval.model.runs.endpoint_event import EndpointEvent
+from tui_eval.model.runs.run_part import RunPart
 from tui_eval.model.score import Score, tally
 from tui_eval.model.states import RUN_MOVES, RunState
 from tui_eval.store import lease, requests

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tui_eval.model.output import Output, Price, Usage
+from tui_eval.model.outputs.output import Output, Price, Usage
 from tui_eval.store.tx import Tx
 
 SPENT: Final = (  # of all attempts; unknown money stays unknown

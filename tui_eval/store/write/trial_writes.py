@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.model.score import Score, Tally
 from tui_eval.model.states import TrialState
 from tui_eval.store.read import many_rows

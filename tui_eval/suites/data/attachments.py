@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tui_eval.model.conversation import names_file
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.outputs.conversation import names_file
 from tui_eval.suites import at_once
 from tui_eval.suites.spec import Suite
 from tui_eval.suites.trust.capabilities import Folder

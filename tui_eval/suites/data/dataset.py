@@ -12,9 +12,9 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from tui_eval.model.bounds import LEAST_WEIGHT, MOST_WEIGHT
 from tui_eval.model.case import Case
-from tui_eval.model.conversation import from_text, read_messages
 from tui_eval.model.frozen import frozen
 from tui_eval.model.json import Json, JsonObject, digest, dotted
+from tui_eval.model.outputs.conversation import from_text, read_messages
 from tui_eval.model.score import OF_OUTPUT
 from tui_eval.suites import judge_choice
 from tui_eval.suites.data import seeded_sampling

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Final
 
-from tui_eval.model.conversation import read_messages
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.outputs.conversation import read_messages
 from tui_eval.suites.data.files import Opener
 from tui_eval.suites.data.rows import DataProblems, read_json, read_rows
 from tui_eval.suites.loading.errors import SuiteError

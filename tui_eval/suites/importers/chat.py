@@ -4,8 +4,8 @@ import itertools
 import json
 from typing import Final
 
-from tui_eval.model.conversation import INSTRUCTING, ROLES, read_messages
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.outputs.conversation import INSTRUCTING, ROLES, read_messages
 from tui_eval.suites.importers.shape import ImportNotes
 
 _KEPT: Final = ("name", "tool_call_id")

@@ -5,8 +5,8 @@ import os
 from pathlib import Path as FilePath
 from typing import Final, TypeGuard
 
-from tui_eval.model.conversation import files_in
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.outputs.conversation import files_in
 from tui_eval.suites.data import gold, grade_forms
 from tui_eval.suites.data.files import formats, is_data, is_glob, read_whole, trouble_with
 from tui_eval.suites.data.hub.hub_address import HubAddress, is_hub

@@ -4,8 +4,8 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field, StrictInt, field_validator
 
-from tui_eval.model.finish import Ending, ending
 from tui_eval.model.json import JsonObject
+from tui_eval.model.outputs.finish import Ending, ending
 from tui_eval.suites.scorers.expected import Texts, expected_texts, with_texts
 from tui_eval.suites.scorers.scorer import Number, Scorer
 from tui_eval.suites.scorers.setting_error import SettingError

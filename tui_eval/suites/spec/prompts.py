@@ -13,8 +13,13 @@ from pydantic import (
     model_validator,
 )
 
-from tui_eval.model.conversation import calls_trouble, content_trouble, files_in, read_messages
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.outputs.conversation import (
+    calls_trouble,
+    content_trouble,
+    files_in,
+    read_messages,
+)
 from tui_eval.suites.spec.table import Spec, Text, Whole
 
 _PART: Final[JsonObject] = {

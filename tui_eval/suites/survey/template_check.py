@@ -10,9 +10,9 @@ from typing import Final, TypeAlias
 from tui_eval.format import many
 from tui_eval.model.answer_source import AnswerSource
 from tui_eval.model.case import Case, Column
-from tui_eval.model.conversation import last_user_text, text_of
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.conversation import last_user_text, text_of
+from tui_eval.model.outputs.output import Failure
 from tui_eval.suites.data.attachments import Attachments
 from tui_eval.suites.data.dataset import cases
 from tui_eval.suites.data.rows import DataProblems

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from tui_eval.model.conversation import content_trouble, from_text, read_messages
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.outputs.conversation import content_trouble, from_text, read_messages
 from tui_eval.suites.spec import Prompt
 from tui_eval.suites.templates.template import Names, Template, TemplateError
 

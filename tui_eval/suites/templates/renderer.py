@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from tui_eval.model.case import Case, Column
-from tui_eval.model.conversation import INSTRUCTING, last_user_text, read_messages
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.outputs.conversation import INSTRUCTING, last_user_text, read_messages
 from tui_eval.suites.spec import Prompt, Suite
 from tui_eval.suites.templates.few_shot import FewShot
 from tui_eval.suites.templates.prompt_messages import PromptMessages

@@ -10,7 +10,7 @@ from typing import Final, Self
 
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.providers import keys
 from tui_eval.providers.answer_reading import READ_AT_ONCE, AnswerReader, redacted
 from tui_eval.providers.app_endpoint import AppEndpoint, AppKey, TimedAnswer, origin_of

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urljoin
 
-from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.attempt_record import AttemptProgress
+from tui_eval.model.outputs.output import Failure
 from tui_eval.providers.answer_reading import AnswerReader
 from tui_eval.providers.app_endpoint import AppEndpoint, AppRequest, TimedAnswer
 from tui_eval.suites import at_once

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tui_eval.model.attempt_record import NO_RECORD, AttemptRecord
-from tui_eval.model.finish import canonical
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure, Output, Usage
+from tui_eval.model.outputs.attempt_record import NO_RECORD, AttemptRecord
+from tui_eval.model.outputs.finish import canonical
+from tui_eval.model.outputs.output import Failure, Output, Usage
 from tui_eval.model.visible import visible_line
 from tui_eval.providers.answer_reading import READ_AT_ONCE
 from tui_eval.providers.answers import finished_output

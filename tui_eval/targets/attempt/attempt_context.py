@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Self
 
-from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.attempt_record import AttemptProgress
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.targets.attempt.attempt_history import AttemptHistory
 from tui_eval.targets.conversation.call_log import CallLog, UnrecordedCalls
 from tui_eval.targets.disk_room import DiskRoom

@@ -2,7 +2,12 @@
 
 from typing import Final
 
-from tui_eval.model.attempt_record import AttemptProgress, AttemptRecord, PhaseStart, UsageSample
+from tui_eval.model.outputs.attempt_record import (
+    AttemptProgress,
+    AttemptRecord,
+    PhaseStart,
+    UsageSample,
+)
 from tui_eval.processes.thinning import Thinned
 
 _MOST_TURNS: Final = 100_000

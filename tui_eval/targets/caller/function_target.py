@@ -5,7 +5,7 @@ import os
 
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.suites import given_functions
 from tui_eval.suites.spec import FunctionTargetSpec
 from tui_eval.targets.attempt.attempt_context import AttemptContext

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from itertools import starmap
 from typing import Final
 
-from tui_eval.model.attempt_record import (
+from tui_eval.model.json import Json
+from tui_eval.model.outputs.attempt_record import (
     AttemptRecord,
     ProgramExit,
     ResourceFigures,
 )
-from tui_eval.model.json import Json
-from tui_eval.model.output import Failure, Output, self_reported
+from tui_eval.model.outputs.output import Failure, Output, self_reported
 from tui_eval.processes.program import ERR, OUT, EndCause, ProgramEnding
 from tui_eval.processes.workspace.changes import WorkspaceChanges, compare
 from tui_eval.processes.workspace.manifest import Manifest, ManifestEntry, take_manifest

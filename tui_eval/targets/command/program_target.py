@@ -16,7 +16,7 @@ from tui_eval.format import size
 from tui_eval.model.case import Case, Column
 from tui_eval.model.home import from_home
 from tui_eval.model.json import Json, JsonObject, digest
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.processes.isolation.sweep import sweep
 from tui_eval.processes.machine import Machine
 from tui_eval.processes.program import (

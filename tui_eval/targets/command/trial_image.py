@@ -12,7 +12,7 @@ from typing import Final
 import psutil
 
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.processes.isolation.images import ContainerEngine, ImageError, ImageFacts
 from tui_eval.processes.program import OUT, NotStarted, Program, ProgramLimits
 from tui_eval.processes.supervisor import Processes

@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final, ParamSpec, TypeVar
 
-from tui_eval.model.attempt_record import AttemptProgress
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.attempt_record import AttemptProgress
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.processes.isolation.images import ImageFacts
 from tui_eval.processes.program import (
     EndCause,

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Protocol, TypeAlias
 
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 
 Send: TypeAlias = Callable[[], Awaitable[Output | Failure]]
 """Makes a call once."""

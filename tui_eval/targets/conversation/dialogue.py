@@ -6,10 +6,10 @@ from functools import reduce
 from operator import add
 from typing import Final, Protocol, TypeAlias, TypeVar
 
-from tui_eval.model.attempt_record import NO_RECORD, AttemptProgress
-from tui_eval.model.finish import Ending
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Estimate, Failure, Output, Usage
+from tui_eval.model.outputs.attempt_record import NO_RECORD, AttemptProgress
+from tui_eval.model.outputs.finish import Ending
+from tui_eval.model.outputs.output import Estimate, Failure, Output, Usage
 from tui_eval.model.visible import visible_line
 from tui_eval.targets.attempt.attempt_context import AttemptContext
 from tui_eval.targets.conversation.call_log import CallParty, DialogueCall, Send

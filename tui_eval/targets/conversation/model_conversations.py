@@ -10,7 +10,7 @@ from typing import Final
 
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.processes.isolation.choice import AUTO, choose
 from tui_eval.processes.program import Program, Sandbox
 from tui_eval.processes.supervisor import Processes

@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from tui_eval.model.conversation import text_of
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.conversation import text_of
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.suites.spec.user import UserSpec
 from tui_eval.suites.templates.template import Names, Template
 from tui_eval.targets.base import Asked

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.processes.program import (
     ERR,
     NotStarted,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.suites.spec import EmbeddingSpec
 from tui_eval.targets.build_context import BuildContext
 from tui_eval.targets.judges.endpoint_judge import EndpointJudge

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.suites.spec import ModelJudgeSpec
 from tui_eval.suites.spec.asked.bulk import BulkSpec
 from tui_eval.targets.build_context import BuildContext

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.suites.spec import SimulatedJudgeSpec
 from tui_eval.targets import seeded_draws
 from tui_eval.targets.base import Judge

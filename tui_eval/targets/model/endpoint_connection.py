@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Estimate, Failure, Output, Usage
+from tui_eval.model.outputs.output import Estimate, Failure, Output, Usage
 from tui_eval.providers import keys
 from tui_eval.providers.embeddings import Pairs
 from tui_eval.providers.endpoint import Endpoint

@@ -7,7 +7,7 @@ from typing import Final
 
 from tui_eval.format import folder_endpoint
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.providers.bulk.anthropic_batches import AnthropicBatches
 from tui_eval.providers.bulk.api import BulkApi, BulkLimits
 from tui_eval.providers.bulk.connection import BulkPlace

@@ -8,7 +8,7 @@ from typing import Final, Self
 
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.suites.data.attachments import AttachmentError
 from tui_eval.suites.spec import ModelTargetSpec
 from tui_eval.suites.spec.tool_answers import sent_tool

@@ -6,9 +6,9 @@ import secrets
 import shlex
 from pathlib import PurePath
 
-from tui_eval.model.conversation import names_file
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.conversation import names_file
+from tui_eval.model.outputs.output import Failure
 from tui_eval.suites.data.attachments import AttachmentError, Attachments
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.suites.templates.renderer import Renderer
 from tui_eval.suites.templates.template import NestedTemplate, TemplateError
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.providers import keys
 from tui_eval.providers.errors import UnavailableError
 from tui_eval.suites.function_source import code_digest, local_code

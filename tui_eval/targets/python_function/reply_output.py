@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Final
 
-from tui_eval.model.attempt_record import AttemptRecord, ResourceFigures
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.attempt_record import AttemptRecord, ResourceFigures
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.providers import keys
 from tui_eval.targets.python_function.function_pool import CallReply
 from tui_eval.targets.python_function.returned_value import UnsuitableValueError, output_of

@@ -3,9 +3,9 @@
 import json
 from typing import Final, TypeVar
 
-from tui_eval.model.finish import Ending, canonical, ending
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Output, Usage
+from tui_eval.model.outputs.finish import Ending, canonical, ending
+from tui_eval.model.outputs.output import Output, Usage
 
 T = TypeVar("T")
 

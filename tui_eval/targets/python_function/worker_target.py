@@ -7,14 +7,14 @@ from types import TracebackType
 from typing import Any, Final
 
 from tui_eval.isolated.one_call import minimal_environment
-from tui_eval.model.attempt_record import (
+from tui_eval.model.json import JsonObject
+from tui_eval.model.outputs.attempt_record import (
     AttemptProgress,
     AttemptRecord,
     ProgramExit,
     ResourceFigures,
 )
-from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.processes.program import EndCause, ProgramLimits
 from tui_eval.providers import keys
 from tui_eval.providers.errors import UnavailableError

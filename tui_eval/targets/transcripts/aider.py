@@ -7,7 +7,7 @@ did with it. It exits with 0 whatever happened: that its endpoint failed, only t
 import re
 from typing import ClassVar, Final
 
-from tui_eval.model.output import Usage
+from tui_eval.model.outputs.output import Usage
 from tui_eval.targets.transcripts.reader import LinewiseReader
 
 _FIRST: Final = re.compile(r"Aider v\d")

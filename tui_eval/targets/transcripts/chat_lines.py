@@ -3,7 +3,7 @@
 from typing import ClassVar, Final
 
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Usage
+from tui_eval.model.outputs.output import Usage
 from tui_eval.targets.transcripts import values
 from tui_eval.targets.transcripts.reader import EventReader, Seen
 

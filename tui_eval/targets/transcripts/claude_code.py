@@ -8,9 +8,9 @@ is known by its form: most have a `session_id`, but what a person or a tool said
 
 from typing import ClassVar, Final
 
-from tui_eval.model.finish import canonical
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Usage
+from tui_eval.model.outputs.finish import canonical
+from tui_eval.model.outputs.output import Usage
 from tui_eval.targets.transcripts import values
 from tui_eval.targets.transcripts.reader import EventReader, Seen
 

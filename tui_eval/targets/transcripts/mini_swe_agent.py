@@ -7,7 +7,7 @@ from it, what they gave. The last has the role `exit` and says how it ended.
 from typing import ClassVar
 
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Usage
+from tui_eval.model.outputs.output import Usage
 from tui_eval.targets.transcripts import values
 from tui_eval.targets.transcripts.reader import DocumentReader
 

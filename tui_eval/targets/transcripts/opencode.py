@@ -7,9 +7,9 @@ end.
 
 from typing import ClassVar
 
-from tui_eval.model.finish import canonical
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Usage
+from tui_eval.model.outputs.finish import canonical
+from tui_eval.model.outputs.output import Usage
 from tui_eval.targets.transcripts import values
 from tui_eval.targets.transcripts.reader import EventReader, Seen
 

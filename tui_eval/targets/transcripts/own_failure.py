@@ -7,7 +7,7 @@ status decides as it does for an endpoint that is asked directly (`patience.of_s
 import re
 from typing import Final
 
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.model.visible import visible_line
 from tui_eval.providers.keys import redact
 from tui_eval.providers.patience import EndpointIdentity, of_status

@@ -6,7 +6,7 @@ from enum import Enum, auto
 from typing import ClassVar, Final
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure, Usage
+from tui_eval.model.outputs.output import Failure, Usage
 from tui_eval.targets.transcripts import values
 from tui_eval.targets.transcripts.own_failure import own_failure
 from tui_eval.targets.transcripts.token_tally import TokenTally

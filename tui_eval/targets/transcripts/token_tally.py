@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable
 
-from tui_eval.model.output import Usage
+from tui_eval.model.outputs.output import Usage
 
 _NOTHING = Usage()
 

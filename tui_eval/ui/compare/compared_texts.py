@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tui_eval.model.conversation import last_user_text
+from tui_eval.model.outputs.conversation import last_user_text
 from tui_eval.reports.comparison.flips import Flip
 from tui_eval.reports.comparison.pairing import PairedColumns
 from tui_eval.store.read.report_queries import moment

@@ -4,8 +4,8 @@ import sqlite3
 from dataclasses import dataclass, replace
 
 from tui_eval.engine.control.output_questions import NoQuestionError, OutputQuestions
-from tui_eval.model.conversation import last_user_text
 from tui_eval.model.json import Json
+from tui_eval.model.outputs.conversation import last_user_text
 from tui_eval.reports.agreement.run_agreement import scorer_agreement
 from tui_eval.reports.terminal.agreement_text import agreement_text
 from tui_eval.reports.terminal.tables import AnsiStyle

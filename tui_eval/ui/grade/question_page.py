@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tui_eval.engine.control.output_questions import OutputQuestion
-from tui_eval.model.conversation import text_of
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.outputs.conversation import text_of
 from tui_eval.model.score import Grade
 from tui_eval.scoring.judge.item import MESSAGES, item
 from tui_eval.ui.grade.grade_entry import GradeEntry

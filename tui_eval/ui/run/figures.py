@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tui_eval.format import many, points
-from tui_eval.model.finish import Ending
+from tui_eval.model.outputs.finish import Ending
 from tui_eval.reports.rates import trial_figures
 from tui_eval.reports.rates.run_rates import SMALL_GROUP
 from tui_eval.store.read import (

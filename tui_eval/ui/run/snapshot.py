@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tui_eval.engine.limits.spend_caps import Caps
-from tui_eval.model.attempt_record import AttemptProgress
+from tui_eval.model.outputs.attempt_record import AttemptProgress
 from tui_eval.reports.spending import Spending, spending
 from tui_eval.store.read import (
     report_queries,

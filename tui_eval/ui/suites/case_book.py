@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tui_eval.model.conversation import last_user_text
+from tui_eval.model.outputs.conversation import last_user_text
 from tui_eval.ui.expected_values import ExpectedValue, expected_values
 from tui_eval.ui.suites.suite_list import SuiteEntry
 
@@ -192,7 +192,7 @@ class CaseBook:
         self, case: "Case", asked: "Sequence[tuple[Column, PromptPreview | str]]"
     ) -> "Sequence[ExpectedValue]":
         """Return what is expected of a case; nothing where only its output could tell."""
-        from tui_eval.model.output import Failure
+        from tui_eval.model.outputs.output import Failure
         from tui_eval.scoring.check import Subject
         from tui_eval.scoring.scorers import Scorers
         from tui_eval.suites.templates.template import TemplateError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tui_eval.format import ago, many, number, rate
 from tui_eval.invocation import command_name
-from tui_eval.model.conversation import text_of
+from tui_eval.model.outputs.conversation import text_of
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.suites.case_book import CasePreview, PromptPreview
 from tui_eval.ui.suites.scorer_words import scorer_in_words

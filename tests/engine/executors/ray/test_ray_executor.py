@@ -25,7 +25,7 @@ from tests.waiting import until
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.launch import create_run
 from tui_eval.engine.settings import Settings
-from tui_eval.model.executor_choice import ExecutorChoice
+from tui_eval.model.runs.executor_choice import ExecutorChoice
 from tui_eval.model.states import RunState
 from tui_eval.store.requests import Verb
 from tui_eval.suites.spec import Suite

@@ -9,7 +9,7 @@ import pytest
 from tests.support import output, writing
 from tests.ui.playing import by_hand
 from tui_eval.model.case import Case
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.store.connection import open_readable
 from tui_eval.store.read.charts import distributions
 from tui_eval.store.read.charts.timeline import timeline

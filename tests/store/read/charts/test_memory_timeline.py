@@ -3,7 +3,7 @@
 import sqlite3
 
 from tests.support import do, key, output, staged
-from tui_eval.model.attempt_record import AttemptRecord, UsageSample
+from tui_eval.model.outputs.attempt_record import AttemptRecord, UsageSample
 from tui_eval.store.read.charts.memory_timeline import memory_over_time
 from tui_eval.store.read.charts.working_time import WorkingTime
 from tui_eval.store.tx import Tx

@@ -10,7 +10,7 @@ from tests.store.fates import finish
 from tests.support import Staged, do, staged
 from tui_eval.model.json import JsonObject
 from tui_eval.model.judge_quality import Audit, GoldAgreement
-from tui_eval.model.output import Estimate, Failure, Output, Usage
+from tui_eval.model.outputs.output import Estimate, Failure, Output, Usage
 from tui_eval.model.score import Grade, Score, tally
 from tui_eval.model.states import Verdict
 from tui_eval.store.read.judges.judge_figures import JudgeFigures, JudgeRequests, judge_figures

@@ -3,7 +3,7 @@
 import sqlite3
 
 from tests.support import Staged, do, key, output, staged
-from tui_eval.model.attempt_record import (
+from tui_eval.model.outputs.attempt_record import (
     AttemptProgress,
     AttemptRecord,
     PhaseStart,

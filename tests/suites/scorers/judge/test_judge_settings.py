@@ -5,7 +5,7 @@ import pytest
 from tests.scoring.judge.checks import RUBRIC as SETTLED_RUBRIC
 from tests.scoring.making import check, refused, scorers, subject
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 
 RUBRIC: JsonObject = {"kind": "judge", "rubric": "Is it clear?", "scale": [1, 5]}
 SETTLED: JsonObject = {**SETTLED_RUBRIC, "rubric": "Is it clear?", "judges": []}

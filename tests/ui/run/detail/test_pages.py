@@ -6,10 +6,10 @@ from pathlib import Path
 
 from tests.support import Staged, output, reading
 from tests.ui.playing import by_hand, para_words, plain_run
-from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.case import Case
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Failure, Usage
+from tui_eval.model.outputs.attempt_record import AttemptProgress
+from tui_eval.model.outputs.output import Failure, Usage
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.read.comparing.case_history import PastTrial
 from tui_eval.store.read.trials import trial_queries

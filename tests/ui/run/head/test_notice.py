@@ -25,10 +25,10 @@ from tui_eval.engine.limits.limiter import Limiter
 from tui_eval.engine.limits.spend_caps import Caps
 from tui_eval.engine.limits.started_call import LimitChange
 from tui_eval.engine.settings import Settings
-from tui_eval.model import endpoint_event
-from tui_eval.model.endpoint_event import EndpointEvent, EndpointEventKind
-from tui_eval.model.endpoint_event import EndpointEventKind as K
-from tui_eval.model.output import ExhaustedQuota, Failure
+from tui_eval.model.outputs.output import ExhaustedQuota, Failure
+from tui_eval.model.runs import endpoint_event
+from tui_eval.model.runs.endpoint_event import EndpointEvent, EndpointEventKind
+from tui_eval.model.runs.endpoint_event import EndpointEventKind as K
 from tui_eval.model.states import RunState
 from tui_eval.store.follow import Pulse
 from tui_eval.store.lease import Lease

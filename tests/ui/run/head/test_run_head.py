@@ -25,8 +25,8 @@ from tests.ui.playing import (
 from tests.ui.run.making import with_run
 from tui_eval.engine.limits.spend_caps import Caps
 from tui_eval.format import money
-from tui_eval.model import endpoint_event
 from tui_eval.model.case import Case
+from tui_eval.model.runs import endpoint_event
 from tui_eval.model.states import RunState
 from tui_eval.reports.document import document
 from tui_eval.reports.live_results import LiveResults, live_results

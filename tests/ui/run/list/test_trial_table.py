@@ -18,7 +18,7 @@ from tests.ui.playing import (
     until,
     until_shown,
 )
-from tui_eval.model.attempt_record import AttemptProgress
+from tui_eval.model.outputs.attempt_record import AttemptProgress
 from tui_eval.model.states import TrialState
 from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.rows import TrialRow

@@ -19,7 +19,7 @@ from tui_eval.cli.options import (
     trust_option,
 )
 from tui_eval.model.bounds import MOST_CALLS
-from tui_eval.model.sweep_plan import CASES, LEVELS, STOP_AT, SweepPlan
+from tui_eval.model.runs.sweep_plan import CASES, LEVELS, STOP_AT, SweepPlan
 from tui_eval.model.visible import visible_line
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from tui_eval.engine.judging.bulk.call_home import CallHome
 from tui_eval.engine.judging.question import Batch, Question
 from tui_eval.engine.limits.spend_caps import BulkPayer
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
 from tui_eval.providers.bulk.api import BulkApi, BulkLine, StrayLine
 from tui_eval.scoring.judge.request import Request, request
 from tui_eval.store.read import consignment_queries

@@ -14,7 +14,7 @@ from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.run_store import RunStore
 from tui_eval.isolated.calls import AbandonedError
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.providers.bulk.api import BulkApi, BulkLine, StrayLine
 from tui_eval.scoring.judge.item import ReplyForm
 from tui_eval.store.read.consignment_queries import NEVER_DONE, ConsignmentRow

@@ -16,10 +16,10 @@ from tui_eval.engine.judging.question import Question
 from tui_eval.engine.judging.question_plan import QuestionContext, questions
 from tui_eval.engine.judging.subscriber import Subscriber
 from tui_eval.engine.run_store import RunStore
-from tui_eval.model.endpoint_event import note
 from tui_eval.model.json import Json, JsonObject, digest
 from tui_eval.model.judge_quality import ENOUGH, Audit
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
+from tui_eval.model.runs.endpoint_event import note
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.judge.reading import Finding
 from tui_eval.scoring.judge.request import PROMPT_VERSION

@@ -14,10 +14,10 @@ from tui_eval.engine.judging.question import Question
 from tui_eval.engine.judging.question_plan import QuestionContext, opinions, questions
 from tui_eval.engine.judging.subscriber import Subscriber
 from tui_eval.engine.run_store import RunStore
-from tui_eval.model.endpoint_event import note
 from tui_eval.model.json import Json, digest
 from tui_eval.model.judge_quality import ENOUGH, MOST_DIFFERENCES, GoldAgreement, GoldDifference
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.output import Failure
+from tui_eval.model.runs.endpoint_event import note
 from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
 from tui_eval.scoring.check import Check

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
-from tui_eval.model.endpoint_event import HOLDS_BACK, EndpointEventKind
+from tui_eval.model.runs.endpoint_event import HOLDS_BACK, EndpointEventKind
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.charts.working_time import WorkingTime, working_time
 from tui_eval.store.text import unpack_text

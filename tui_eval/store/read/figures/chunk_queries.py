@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from tui_eval.model.case import cluster_of
-from tui_eval.model.finish import Ending, ending
+from tui_eval.model.outputs.finish import Ending, ending
 from tui_eval.model.states import Verdict
 from tui_eval.store.text import unpack
 

@@ -1,6 +1,6 @@
-"""Conditions in SQL on how outputs ended: the table of `model/finish.py`, for rows of any age."""
+"""How outputs ended, as SQL conditions: the table of `model/outputs/finish.py` for any row."""
 
-from tui_eval.model.finish import Ending, folded_words
+from tui_eval.model.outputs.finish import Ending, folded_words
 
 
 def ended(column: str, *of: Ending) -> str:

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tui_eval.model.attempt_record import ResourceFigures
+from tui_eval.model.outputs.attempt_record import ResourceFigures
 
 
 @dataclass(frozen=True, slots=True)

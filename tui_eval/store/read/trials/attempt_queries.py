@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from tui_eval.model.attempt_record import (
+from tui_eval.model.outputs.attempt_record import (
     NO_RECORD,
     AttemptProgress,
     AttemptRecord,

@@ -4,9 +4,9 @@ import json
 import sqlite3
 from dataclasses import dataclass
 
-from tui_eval.model import stored_reply
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Output
+from tui_eval.model.outputs import stored_reply
+from tui_eval.model.outputs.output import Output
 
 
 @dataclass(frozen=True, slots=True)

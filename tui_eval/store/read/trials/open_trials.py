@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tui_eval.model.case import Case
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.score import Score
 from tui_eval.model.states import TrialState
 from tui_eval.store.read.bulk_waiting import AWAITED

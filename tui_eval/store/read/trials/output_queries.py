@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Output, Usage
+from tui_eval.model.outputs.output import Output, Usage
 from tui_eval.store import long_texts
 from tui_eval.store.text import unpack
 

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Iterator, Sequence
 
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.store.read.many_rows import batched, question_marks
 from tui_eval.store.read.trials.output_queries import OUTPUT, output_of
 

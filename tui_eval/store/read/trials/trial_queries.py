@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tui_eval.format import estimated_usd
-from tui_eval.model.attempt_record import AttemptProgress
 from tui_eval.model.case import Case
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.attempt_record import AttemptProgress
+from tui_eval.model.outputs.output import Output
 from tui_eval.store.chunks.kept_figures import KeptFigures, figures_of
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.figures import chunk_queries

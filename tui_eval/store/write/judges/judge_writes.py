@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure, Output
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.store.text import dump, pack
 from tui_eval.store.tx import Tx
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tui_eval.model.case import Case
 from tui_eval.model.json import JsonObject
 from tui_eval.model.judge_quality import Audit, GoldAgreement
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.store.read.trials import output_queries
 from tui_eval.store.text import dump, unpack_text
 from tui_eval.store.tx import Tx

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tui_eval.model.finish import canonical
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.outputs.finish import canonical
 from tui_eval.suites.importers.chat import Conversations, as_messages, text_of
 from tui_eval.suites.importers.columns.answer_columns import AnswerStatistics
 from tui_eval.suites.importers.inspect.log_scorers import SampleTraits, scorers_of

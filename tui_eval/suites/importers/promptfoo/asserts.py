@@ -4,8 +4,8 @@ import json
 from collections.abc import Collection
 from typing import Final
 
-from tui_eval.model.finish import canonical
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.outputs.finish import canonical
 from tui_eval.suites.importers.judges import Judges
 from tui_eval.suites.importers.promptfoo.providers import Providers
 from tui_eval.suites.importers.promptfoo.texts import Texts

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from tui_eval.model.finish import canonical
 from tui_eval.model.json import Json, JsonObject, digest
+from tui_eval.model.outputs.finish import canonical
 from tui_eval.suites.importers.judges import Judges
 from tui_eval.suites.importers.promptfoo.asserts import Asserts
 from tui_eval.suites.importers.promptfoo.prompt_sources import shortened

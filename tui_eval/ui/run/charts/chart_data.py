@@ -19,7 +19,7 @@ from tui_eval.format import (
     seconds,
     size,
 )
-from tui_eval.model.endpoint_event import EndpointEventKind
+from tui_eval.model.runs.endpoint_event import EndpointEventKind
 from tui_eval.reports.rates.pass_rates import a_case_is_a_trial, reducer_names
 from tui_eval.reports.rates.run_rates import Rates
 from tui_eval.reports.sweep_report import sweep_report

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tui_eval.format import many
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.comparing import case_history
 from tui_eval.store.read.comparing.case_history import PastTrial

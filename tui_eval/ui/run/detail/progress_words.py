@@ -1,7 +1,7 @@
 """How far a trial without an output is, in words."""
 
 from tui_eval.format import clock, number, seconds, size
-from tui_eval.model.attempt_record import AttemptProgress
+from tui_eval.model.outputs.attempt_record import AttemptProgress
 from tui_eval.model.states import TrialState
 from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.store.rows import TrialRow

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from tui_eval.model.case import Column
-from tui_eval.model.conversation import text_of
 from tui_eval.model.json import JsonObject
+from tui_eval.model.outputs.conversation import text_of
 from tui_eval.store.read import run_queries, suite_queries
 from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.suites.spec import Suite

@@ -4,9 +4,9 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tui_eval.model.conversation import last_user_text
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Failure
+from tui_eval.model.outputs.conversation import last_user_text
+from tui_eval.model.outputs.output import Failure
 from tui_eval.store.read.comparing import case_history
 from tui_eval.store.read.comparing.case_history import OtherTrial, PastTrial
 from tui_eval.store.read.trials.trial_queries import WholeTrial

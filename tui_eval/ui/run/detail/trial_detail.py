@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
 
-from tui_eval.model.attempt_record import AttemptProgress
+from tui_eval.model.outputs.attempt_record import AttemptProgress
 from tui_eval.model.states import TrialState
 from tui_eval.model.visible import visible_line
 from tui_eval.store.read.judges.judge_figures import JudgeFigures

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tui_eval.format import clock, cost, dollars, many, number
-from tui_eval.model.endpoint_event import EndpointEventKind
 from tui_eval.model.home import from_home
+from tui_eval.model.runs.endpoint_event import EndpointEventKind
 from tui_eval.model.states import RunState
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import RequestRow, RunRow

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tui_eval.format import UNKNOWN, age, call_cost, counted, decimal, number, seconds
-from tui_eval.model.attempt_record import AttemptProgress
+from tui_eval.model.outputs.attempt_record import AttemptProgress
 from tui_eval.model.states import TrialState
 from tui_eval.reports.rates.epoch_spread import epoch_spread
 from tui_eval.store.rows import TrialRow

@@ -1,7 +1,7 @@
 """Why a trial stands where it does, in a few words."""
 
 from tui_eval.format import clock
-from tui_eval.model.attempt_record import AttemptProgress
+from tui_eval.model.outputs.attempt_record import AttemptProgress
 from tui_eval.model.states import TrialState
 from tui_eval.store.rows import TrialRow
 from tui_eval.ui.expected_values import parted

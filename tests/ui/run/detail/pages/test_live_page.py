@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.support import reading
 from tests.ui.playing import para_words, plain_run
-from tui_eval.model.attempt_record import AttemptProgress
+from tui_eval.model.outputs.attempt_record import AttemptProgress
 from tui_eval.model.states import TrialState
 from tui_eval.store.read.trials import trial_queries
 from tui_eval.ui.run.detail.live_reader import LiveView

@@ -1,7 +1,7 @@
 """Phases, figures and the end of a program's attempt, as paragraphs."""
 
 from tests.ui.playing import para_words
-from tui_eval.model.attempt_record import (
+from tui_eval.model.outputs.attempt_record import (
     AttemptRecord,
     ChangeCounts,
     PhaseStart,

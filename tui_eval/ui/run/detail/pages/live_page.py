@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tui_eval.format import clock, compact, many, money, number, seconds, size
-from tui_eval.model.attempt_record import AttemptProgress
+from tui_eval.model.outputs.attempt_record import AttemptProgress
 from tui_eval.model.states import TrialState
 from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.ui.keys.shown_keys import key

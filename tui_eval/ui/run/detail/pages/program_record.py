@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from tui_eval.format import figure, seconds, size
-from tui_eval.model.attempt_record import AttemptRecord, UsageSample
+from tui_eval.model.outputs.attempt_record import AttemptRecord, UsageSample
 from tui_eval.reports.programs.program_words import (
     changed,
     done_words,

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tui_eval.format import SELF_REPORTED, call_cost, many, number, seconds
-from tui_eval.model.conversation import last_user_text, text_of
 from tui_eval.model.json import JsonObject
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.conversation import last_user_text, text_of
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.states import TrialState
 from tui_eval.reports.rates.epoch_spread import epoch_spread
 from tui_eval.store.read.trials.trial_queries import WholeTrial

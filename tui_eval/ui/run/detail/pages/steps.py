@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tui_eval.format import many, seconds
-from tui_eval.model.conversation import text_of
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.outputs.conversation import text_of
 from tui_eval.ui.run.detail.folds import LONG, Folds, folded
 from tui_eval.ui.text.json_text import is_json, json_para
 from tui_eval.ui.text.prose import Para, TonedSpan, drawn, marked

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tui_eval.format import decimal
-from tui_eval.model.output import Output
+from tui_eval.model.outputs.output import Output
 from tui_eval.model.states import Verdict
 from tui_eval.reports.judging.opinions import OpinionLine, opinions
 from tui_eval.store.rows import ScoreRow

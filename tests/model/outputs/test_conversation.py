@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.model.conversation import ROLES, last_user_text, read_messages, text_of
 from tui_eval.model.json import Json, JsonObject
+from tui_eval.model.outputs.conversation import ROLES, last_user_text, read_messages, text_of
 from tui_eval.targets.model.responses_input import responses_input
 
 CALL: JsonObject = {

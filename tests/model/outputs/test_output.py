@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from tui_eval.model.output import Failure, Output, Usage
+from tui_eval.model.outputs.output import Failure, Output, Usage
 
 PLAIN = Output("42", finish_reason="stop")
 

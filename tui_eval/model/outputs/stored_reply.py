@@ -1,7 +1,7 @@
 """A reply within a conversation as JSON, there and back."""
 
 from tui_eval.model.json import Json, JsonObject
-from tui_eval.model.output import Estimate, Output, Usage
+from tui_eval.model.outputs.output import Estimate, Output, Usage
 
 
 def as_json(reply: Output) -> JsonObject:

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
-from tui_eval.model.attempt_record import NO_RECORD, AttemptRecord
-from tui_eval.model.finish import Ending, ending
 from tui_eval.model.frozen import frozen
 from tui_eval.model.json import Json, JsonObject, digest
+from tui_eval.model.outputs.attempt_record import NO_RECORD, AttemptRecord
+from tui_eval.model.outputs.finish import Ending, ending
 
 
 @frozen

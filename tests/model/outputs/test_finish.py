@@ -1,6 +1,6 @@
 import pytest
 
-from tui_eval.model.finish import Ending, canonical, ending
+from tui_eval.model.outputs.finish import Ending, canonical, ending
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from tui_eval.model.endpoint_event import EndpointEvent, EndpointEventKind, note
+from tui_eval.model.runs.endpoint_event import EndpointEvent, EndpointEventKind, note
 
 K = EndpointEventKind
 
