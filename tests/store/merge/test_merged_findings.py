@@ -1,27 +1,19 @@
 """What judges said keeps in another store what it was copied from, and whether it counts."""
 
+import itertools
 import shutil
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.engine.harness import Harness
-from tests.store.merge.test_merging import part, united
-from tui_eval.store.connection import open_readable
+from tests.store.merge.test_merging import part, said, suite, united
+from tui_eval.engine.settings import Settings
+from tui_eval.model.run_part import RunPart
+from tui_eval.store.connection import open_writable
 from tui_eval.store.merge import merging
 from tui_eval.store.requests import Verb
-
-
-def said(path: Path) -> list[Any]:
-    """Return what judges said of each trial, whether it counts, and what it was copied from."""
-    with closing(open_readable(path)) as db:
-        return db.execute(
-            "SELECT f.score_key, f.at, f.superseded, o.at FROM findings f "
-            "JOIN trials t ON t.id = f.trial LEFT JOIN findings o ON o.id = f.origin "
-            "ORDER BY f.at, f.score_key, f.superseded, t.id"
-        ).fetchall()
 
 
 @pytest.mark.parametrize("portion", [4, 2000])
@@ -42,3 +34,31 @@ async def test_what_judges_said_is_the_same_where_an_older_copy_came_first(
         into = tmp_path / f"{name}.sqlite3"
         united(into, order)
         assert said(into) == told, name
+
+
+def steps_of_merge(into: Path, store: Path) -> int:
+    """Merge a store; return how many thousand steps SQLite has gone."""
+    steps = itertools.count()
+    with closing(open_writable(into)) as db:
+        db.set_progress_handler(lambda: next(steps) < 0, 1000)
+        merging.merge(db, store)
+    return next(steps)
+
+
+async def test_equal_outputs_take_no_more_the_more_there_are(tmp_path: Path) -> None:
+    """All findings but one are copies: merging them again, too, goes from few rows to few."""
+    first, again = [], []
+    for n in (40, 160):
+        cases = [{"id": f"c{at}", "q": "what is 1?", "a": "1"} for at in range(n)]
+        target = {"kind": "simulated", "name": "good", "answers": ["1"]}
+        path, other = tmp_path / f"{n}.sqlite3", tmp_path / f"other{n}.sqlite3"
+        for store in (path, other):
+            described = suite(cases=cases, targets=[target])
+            await Harness(store).run(described, Settings(part=RunPart(1, 1)))
+        into = tmp_path / f"into{n}.sqlite3"
+        first.append(steps_of_merge(into, path))
+        again.append(steps_of_merge(into, other))  # all trials are in both
+        copies = [row for row in said(into) if row[-1] is not None]
+        assert len(copies) > n
+    assert first[1] < 5 * first[0]
+    assert again[1] < 5 * again[0]

@@ -125,6 +125,16 @@ def facts(path: Path) -> list[Any]:
         return db.execute(_FACTS).fetchall()
 
 
+def said(path: Path) -> list[Any]:
+    """Return what judges said of each trial, whether it counts, and what it was copied from."""
+    with closing(open_readable(path)) as db:
+        return db.execute(
+            "SELECT f.score_key, f.at, f.superseded, o.at FROM findings f "
+            "JOIN trials t ON t.id = f.trial LEFT JOIN findings o ON o.id = f.origin "
+            "ORDER BY f.at, f.score_key, f.superseded, t.id"
+        ).fetchall()
+
+
 def run_of(path: Path) -> Any:
     """Return the only run of a store."""
     with closing(open_readable(path)) as db:
@@ -416,6 +426,76 @@ async def test_what_a_killed_merge_began_is_found_by_other_parts(
     united(into, parts[:1])
     assert facts(into) == facts(at_once)
     assert not run_of(into).partial
+
+
+class Killed(BaseException):
+    """In place of a process that is gone: nothing of the program sees it coming."""
+
+
+def killed_before(into: Path, store: Path, left: int) -> bool:
+    """Merge a store, and be killed after so many transactions; return whether it was."""
+    counted = itertools.count()
+
+    def or_die(*args: Any) -> Any:
+        if next(counted) == left:
+            raise Killed
+        return transact(*args)
+
+    with (
+        pytest.MonkeyPatch.context() as patched,
+        closing(open_writable(into)) as db,
+    ):
+        patched.setattr("tui_eval.store.merge.merging._PORTION", 7)
+        for module in ("merging", "numbering"):
+            patched.setattr(f"tui_eval.store.merge.{module}.transact", or_die)
+        try:
+            merge(db, store)
+        except Killed:
+            db.execute("UPDATE runs SET lease_pid = NULL")
+            return True
+    return False
+
+
+def copied_from_the_last(path: Path) -> None:
+    """Have the last of equal findings be what the others were copied from: it is merged last."""
+    with closing(open_writable(path)) as db:
+        for first, last in db.execute(
+            "SELECT origin, max(id) FROM findings WHERE origin IS NOT NULL "
+            "GROUP BY 1 HAVING origin < min(id)"
+        ).fetchall():
+            asked = db.execute("SELECT call, position FROM findings WHERE id = ?", (first,))
+            into = "UPDATE findings SET origin = ?, call = ?, position = ? WHERE id = ?"
+            db.execute(into, (None, *asked.fetchone(), last))
+            db.execute(into, (last, None, None, first))
+            db.execute("UPDATE findings SET origin = ? WHERE origin = ?", (last, first))
+
+
+async def test_a_merge_that_is_killed_anywhere_is_gone_on_with(
+    parts: list[Path], tmp_path: Path
+) -> None:
+    """Between any two transactions, also where some of the store was here, and another is next."""
+    at_once, begun = tmp_path / "at-once.sqlite3", tmp_path / "begun.sqlite3"
+    copied_from_the_last(parts[0])
+    united(begun, [parts[0], parts[2]])
+    harness = Harness.__new__(Harness)
+    harness.path = parts[0]
+    some = [trial.id for trial in harness.trials(1) if trial.place % 3]
+    await harness.again(1, Verb.RETRY, trials=some)
+    copied_from_the_last(parts[0])
+    united(at_once, parts)
+    wanted = facts(at_once), said(at_once)
+    assert any(origin is not None for *_, origin in wanted[1])
+    into = tmp_path / "into.sqlite3"
+    for left in itertools.count():
+        shutil.copy(begun, into)
+        if not killed_before(into, parts[0], left):
+            break
+        row = run_of(into)
+        assert (row.state, row.stopped_by) in (("interrupted", "merge"), ("done", None))
+        united(into, [parts[1], parts[0]])
+        assert (facts(into), said(into)) == wanted, left
+        assert sum(one.new + one.taken for one in united(into, parts)) == 0
+    assert left > 5
 
 
 async def test_what_a_killed_merge_began_under_a_free_name_is_gone_on_with(

@@ -4,7 +4,8 @@
     lacking     which of its trials have something that is not here yet
     numbering   the places of cases in a run of which not all parts are there
     copying     rows with other ids
-    facts       outputs, attempts, scores, findings, grades, notes: each once, by what they are
+    facts       outputs, attempts, scores, grades, notes: each once, by what they are
+    findings    what judges said of outputs, likewise, and what it was copied from
     workspaces  files that programs left
     taking_run  the run here that takes: made, held, let go
     standing    which of two outputs of a trial counts

@@ -2,6 +2,10 @@
 
 import sqlite3
 from collections.abc import Mapping
+from typing import Final
+
+OF_TRIALS: Final = "map_trials m CROSS JOIN src.{} s ON s.trial = m.src"
+"""Rows of trials of the portion; the order of the join is ours: few trials, many rows there."""
 
 
 def columns(db: sqlite3.Connection, table: str) -> tuple[str, ...]:
@@ -49,13 +53,10 @@ def make_maps(db: sqlite3.Connection) -> None:
             "(src INTEGER PRIMARY KEY, dst INTEGER NOT NULL, fresh INTEGER NOT NULL)"
         )
         db.execute(f"CREATE INDEX temp.{name}_dst ON {name} (dst)")
-    db.execute("DROP TABLE IF EXISTS temp.todo")
-    db.execute("CREATE TEMP TABLE todo (src INTEGER PRIMARY KEY)")
-    db.execute("DROP TABLE IF EXISTS temp.verdicts")
-    db.execute(
-        "CREATE TEMP TABLE verdicts (dst INTEGER PRIMARY KEY, wins INTEGER NOT NULL, "
-        "same INTEGER NOT NULL)"  # trials that were here: whether the other counts; one output
-    )
+    for name, columns_of in _TABLES.items():
+        db.execute(f"DROP TABLE IF EXISTS temp.{name}")
+        db.execute(f"CREATE TEMP TABLE {name} ({columns_of})")
+    db.execute("CREATE INDEX temp.awaited_origins_src ON awaited_origins (src)")
 
 
 def match(db: sqlite3.Connection, table: str, wanted: str, found: str) -> None:
@@ -64,13 +65,13 @@ def match(db: sqlite3.Connection, table: str, wanted: str, found: str) -> None:
     Args:
         db: The connection.
         table: The table; its map is `map_` and its name (judge calls: `map_calls`).
-        wanted: A select of the ids there that are wanted and not mapped yet.
+        wanted: A select of the ids there that are wanted; some may be in the map already.
         found: An expression for the id here of the row `s` there; NULL: it is not here.
     """
     name = _MAPS.get(table, f"map_{table}")
     db.execute(
         f"INSERT INTO temp.{name} SELECT s.id, ifnull({found}, 0), 0 FROM src.{table} s "
-        f"WHERE s.id IN ({wanted})"
+        f"WHERE s.id IN ({wanted}) AND s.id NOT IN (SELECT src FROM temp.{name})"
     )
     db.execute(
         f"UPDATE temp.{name} SET fresh = 1, dst = n.dst FROM (SELECT src AS id, "
@@ -79,4 +80,27 @@ def match(db: sqlite3.Connection, table: str, wanted: str, found: str) -> None:
     )
 
 
-_MAPS = {"judge_calls": "map_calls"}
+def change(db: sqlite3.Connection, statement: str, rows: str) -> None:
+    """Change rows one by one by what a select says, in the order of joins that it has.
+
+    `UPDATE … FROM` may go through the whole table instead: nobody has counted what is in it.
+
+    Args:
+        db: The connection.
+        statement: An `UPDATE` of one row, with `?` for what the select gives.
+        rows: The select: few rows, those of a portion.
+    """
+    db.executemany(statement, db.execute(rows).fetchall())
+
+
+_MAPS: Final = {"judge_calls": "map_calls"}
+_TABLES: Final = {
+    # trials that are still to be taken
+    "todo": "src INTEGER PRIMARY KEY",
+    # trials of the portion that were here: whether the other counts, whether both have one output
+    "verdicts": "dst INTEGER PRIMARY KEY, wins INTEGER NOT NULL, same INTEGER NOT NULL",
+    # what findings were copied from, where that is not of this merge; NULL: it is not here
+    "origins_here": "src INTEGER PRIMARY KEY, dst INTEGER",
+    # findings here that came before what they were copied from
+    "awaited_origins": "dst INTEGER PRIMARY KEY, src INTEGER NOT NULL",
+}

@@ -8,11 +8,9 @@ flags is decided by `standing`.
 import sqlite3
 from typing import Final
 
-from tui_eval.store.merge.copying import copy, match
+from tui_eval.store.merge.copying import OF_TRIALS, copy, match
 
 _TRIALS: Final = "(SELECT src FROM map_trials)"
-_OF_TRIALS: Final = "map_trials m CROSS JOIN src.{} s ON s.trial = m.src"
-"""Rows of trials of the portion; the order of the join is ours: few trials, many rows there."""
 NEWER_MEASURE: Final = (
     "NOT EXISTS (SELECT 1 FROM main.trust d WHERE d.run = {} AND d.scorer = s.scorer "
     "AND d.judge = s.judge AND d.kind = s.kind AND (d.at, d.key) >= (s.at, s.key))"
@@ -27,8 +25,7 @@ def outputs(db: sqlite3.Connection) -> None:
         f"UNION SELECT output FROM src.attempts WHERE trial IN {_TRIALS} "
         f"UNION SELECT output FROM src.scores WHERE trial IN {_TRIALS} "
         f"UNION SELECT output FROM src.findings WHERE trial IN {_TRIALS} "
-        f"UNION SELECT output FROM src.grades WHERE trial IN {_TRIALS} "
-        "EXCEPT SELECT src FROM map_outputs"
+        f"UNION SELECT output FROM src.grades WHERE trial IN {_TRIALS}"
     )
     alike = "o.generation_key = s.generation_key AND o.digest = s.digest AND o.at = s.at"
     of_attempts = (
@@ -129,7 +126,7 @@ def replies(db: sqlite3.Connection) -> None:
     copy(
         db,
         "conversation_calls",
-        f"{_OF_TRIALS.format('conversation_calls')} AND m.fresh",
+        f"{OF_TRIALS.format('conversation_calls')} AND m.fresh",
         {"trial": "m.dst"},
     )
 
@@ -144,8 +141,7 @@ def judge_calls(db: sqlite3.Connection, source: int, run: int) -> None:
     """
     db.execute("DROP TABLE IF EXISTS temp.calls_here")
     db.execute(
-        "CREATE TEMP TABLE calls_here AS SELECT id, sent_at, scorer, judge, request "
-        "FROM main.judge_calls WHERE run = ?",
+        "CREATE TEMP TABLE calls_here AS SELECT id, sent_at FROM main.judge_calls WHERE run = ?",
         (run,),
     )
     db.execute("CREATE INDEX temp.calls_here_sent ON calls_here (sent_at)")
@@ -154,7 +150,8 @@ def judge_calls(db: sqlite3.Connection, source: int, run: int) -> None:
         db,
         "judge_calls",
         f"SELECT id FROM src.judge_calls WHERE run = {int(source)}",
-        "(SELECT d.id FROM temp.calls_here d WHERE d.sent_at = s.sent_at "
+        "(SELECT d.id FROM temp.calls_here c CROSS JOIN main.judge_calls d ON d.id = c.id "
+        "WHERE c.sent_at = s.sent_at "
         "AND d.scorer = s.scorer AND d.judge = s.judge AND d.request = s.request)",
     )
     copy(
@@ -192,51 +189,10 @@ def judge_items(db: sqlite3.Connection) -> None:
     copy(
         db,
         "judge_items",
-        f"{_OF_TRIALS.format('judge_items')} CROSS JOIN map_calls c ON c.src = s.call",
+        f"{OF_TRIALS.format('judge_items')} CROSS JOIN map_calls c ON c.src = s.call",
         {"call": "c.dst", "trial": "m.dst"},
         how="INSERT OR IGNORE",
     )
-
-
-def findings(db: sqlite3.Connection) -> None:
-    """Take what judges said of outputs."""
-    match(
-        db,
-        "findings",
-        f"SELECT id FROM src.findings WHERE trial IN {_TRIALS} EXCEPT SELECT src FROM map_findings",
-        "(SELECT d.id FROM map_trials m JOIN main.findings d ON d.trial = m.dst "
-        "AND d.scorer = s.scorer AND d.judge = s.judge AND d.purpose = s.purpose "
-        "AND d.repeat = s.repeat AND d.numbers = s.numbers AND d.at = s.at "
-        "WHERE m.src = s.trial AND NOT m.fresh)",
-    )
-    copy(
-        db,
-        "findings",
-        f"{_OF_TRIALS.format('findings')} CROSS JOIN map_findings f ON f.src = s.id AND f.fresh",
-        {
-            "id": "f.dst",
-            "trial": "m.dst",
-            "output": "(SELECT dst FROM map_outputs WHERE src = s.output)",
-            "call": "(SELECT dst FROM map_calls WHERE src = s.call)",
-            "origin": f"ifnull((SELECT dst FROM map_findings WHERE src = s.origin), {_HERE})",
-            "superseded_by": "NULL",
-        },
-    )
-    db.execute(  # copies that came in an earlier portion than what they were copied from
-        "UPDATE main.findings SET origin = n.origin FROM (SELECT f.dst AS id, g.dst AS origin "
-        f"FROM {_OF_TRIALS.format('findings')} CROSS JOIN map_findings g ON g.src = s.id "
-        "CROSS JOIN src.findings c ON c.score_key = s.score_key AND c.origin = s.id "
-        "CROSS JOIN map_findings f ON f.src = c.id) n "
-        "WHERE main.findings.id = n.id AND main.findings.origin IS NULL"
-    )
-
-
-_HERE: Final = (
-    "(SELECT min(d.id) FROM src.findings o JOIN main.findings d ON d.score_key = o.score_key "
-    "AND d.judge = o.judge AND d.repeat = o.repeat AND d.at = o.at AND d.origin IS NULL "
-    "WHERE o.id = s.origin)"
-)
-"""What a finding was copied from, where that is of a trial that is here and has not changed."""
 
 
 def scores(db: sqlite3.Connection) -> None:
@@ -245,7 +201,7 @@ def scores(db: sqlite3.Connection) -> None:
     copy(
         db,
         "scores",
-        f"{_OF_TRIALS.format('scores')} AND NOT (NOT m.fresh AND EXISTS ("
+        f"{OF_TRIALS.format('scores')} AND NOT (NOT m.fresh AND EXISTS ("
         "SELECT 1 FROM main.scores d WHERE d.trial = m.dst AND d.scorer = s.scorer "
         f"AND d.at = s.at AND d.source = s.source AND d.output IS {output}))",
         {
@@ -263,7 +219,7 @@ def grades(db: sqlite3.Connection, run: int) -> None:
     taken = copy(
         db,
         "grades",
-        f"{_OF_TRIALS.format('grades')} WHERE NOT EXISTS (SELECT 1 FROM main.grades d "
+        f"{OF_TRIALS.format('grades')} WHERE NOT EXISTS (SELECT 1 FROM main.grades d "
         "WHERE d.trial = m.dst AND d.scorer = s.scorer AND d.person = s.person AND d.at = s.at)",
         {
             "id": "NULL",
@@ -290,11 +246,11 @@ def notes(db: sqlite3.Connection) -> None:
     copy(
         db,
         "notes",
-        f"{_OF_TRIALS.format('notes')} WHERE NOT EXISTS (SELECT 1 FROM main.notes d "
+        f"{OF_TRIALS.format('notes')} WHERE NOT EXISTS (SELECT 1 FROM main.notes d "
         "WHERE d.trial = m.dst AND d.at = s.at AND d.text = s.text)",
         {"id": "NULL", "trial": "m.dst", "current": "0"},
     )
-    noted = f"SELECT m.dst FROM {_OF_TRIALS.format('notes')}"
+    noted = f"SELECT m.dst FROM {OF_TRIALS.format('notes')}"
     db.execute(f"UPDATE main.notes SET current = 0 WHERE trial IN ({noted})")
     db.execute(
         "UPDATE main.notes SET current = 1 WHERE text <> '' AND id IN (SELECT id FROM "

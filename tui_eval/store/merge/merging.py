@@ -10,6 +10,7 @@ from tui_eval.store import lease
 from tui_eval.store.files import FileStore
 from tui_eval.store.merge import facts, lacking, numbering, standing, taking_run
 from tui_eval.store.merge.copying import copy, make_maps
+from tui_eval.store.merge.findings import findings
 from tui_eval.store.merge.sources import (
     SourceRun,
     attached,
@@ -137,7 +138,7 @@ def _merge_run(
         new, moved = new + fresh, moved + again
         told(fresh + again)
     numbering.close_up(db, held.run, held.number)
-    transact(db, lambda tx: taking_run.finish(tx, source, held.run), held.run, held.number)
+    transact(db, lambda tx: taking_run.finish(tx, source, held), held.run, held.number)
     return MergedRun(source.row.name, held.name, None, new, moved, judging, files.missing)
 
 
@@ -175,7 +176,7 @@ def _portion(tx: Tx, source: SourceRun, run: int, files: WorkspaceFiles) -> tupl
     facts.attempts(db)
     standing.decide(db)
     _add_trials(tx, run, width)
-    for take in (facts.replies, facts.judge_items, facts.findings, facts.scores, facts.notes):
+    for take in (facts.replies, facts.judge_items, findings, facts.scores, facts.notes):
         take(db)
     facts.grades(db, run)
     standing.apply(tx)

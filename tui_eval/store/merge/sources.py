@@ -137,10 +137,11 @@ def numbered_otherwise(db: sqlite3.Connection, source: SourceRun, run: int) -> s
     Both number them as the whole run does, unless the numbers of one of them are damaged.
     """
     row = db.execute(
-        "SELECT s.n, s.id, d.id FROM "
-        "(SELECT id, ifnull(number, seq) AS n FROM src.cases WHERE run = ?2) s JOIN "
-        "(SELECT id, ifnull(number, seq) AS n FROM main.cases WHERE run = ?1) d "
-        "ON d.n = s.n AND d.id <> s.id LIMIT 1",
+        # MATERIALIZED: cases have no index by number, and so SQLite makes one of these
+        "WITH s AS MATERIALIZED "
+        "(SELECT ifnull(number, seq) AS n, id FROM src.cases WHERE run = ?2) "
+        "SELECT s.n, s.id, d.id FROM main.cases d CROSS JOIN s "
+        "ON s.n = ifnull(d.number, d.seq) AND s.id <> d.id WHERE d.run = ?1 LIMIT 1",
         (run, source.row.id),
     ).fetchone()
     if row is None:

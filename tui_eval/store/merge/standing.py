@@ -7,6 +7,7 @@ output, what was last done with it. So it does not matter which store is merged 
 import sqlite3
 from typing import Final
 
+from tui_eval.store.merge.copying import change
 from tui_eval.store.tx import Tx
 
 LAST: Final = (
@@ -44,23 +45,24 @@ def apply(tx: Tx) -> None:
     db = tx.db
     _supersede(db)
     db.execute(
-        "UPDATE main.scores SET current = 0, superseded = max(superseded, NOT v.same) "
-        "FROM temp.verdicts v WHERE main.scores.trial = v.dst AND v.wins"
+        "UPDATE main.scores SET current = 0, superseded = max(superseded, "
+        "(SELECT NOT same FROM temp.verdicts WHERE dst = trial)) "
+        "WHERE trial IN (SELECT dst FROM temp.verdicts WHERE wins)"
     )
-    db.execute(  # what counts there counts here
-        "UPDATE main.scores SET current = s.current, superseded = s.superseded, "
-        "withdrawn_at = s.withdrawn_at "
-        "FROM temp.verdicts v JOIN temp.map_trials m ON m.dst = v.dst "
-        "JOIN src.scores s ON s.trial = m.src LEFT JOIN temp.map_outputs o ON o.src = s.output "
-        "WHERE v.wins AND main.scores.trial = m.dst AND main.scores.scorer = s.scorer "
-        "AND main.scores.at = s.at AND main.scores.source = s.source "
-        "AND main.scores.output IS o.dst"
+    won = "temp.verdicts v CROSS JOIN temp.map_trials m ON m.dst = v.dst AND v.wins CROSS JOIN"
+    change(  # what counts there counts here
+        db,
+        "UPDATE main.scores SET current = ?, superseded = ?, withdrawn_at = ? WHERE id = ?",
+        f"SELECT s.current, s.superseded, s.withdrawn_at, d.id FROM {won} src.scores s "
+        "ON s.trial = m.src CROSS JOIN main.scores d ON d.trial = m.dst AND d.scorer = s.scorer "
+        "AND d.at = s.at AND d.source = s.source "
+        "AND d.output IS (SELECT dst FROM temp.map_outputs WHERE src = s.output)",
     )
-    db.execute(  # likewise what judges said
-        "UPDATE main.findings SET superseded = s.superseded "
-        "FROM temp.verdicts v JOIN temp.map_trials m ON m.dst = v.dst "
-        "JOIN src.findings s ON s.trial = m.src JOIN temp.map_findings f ON f.src = s.id "
-        "WHERE v.wins AND main.findings.id = f.dst"
+    change(  # likewise what judges said
+        db,
+        "UPDATE main.findings SET superseded = ? WHERE id = ?",
+        f"SELECT s.superseded, f.dst FROM {won} src.findings s ON s.trial = m.src "
+        "CROSS JOIN temp.map_findings f ON f.src = s.id",
     )
     db.execute(
         "UPDATE main.trials SET (state, verdict, score, generation_key, output, cached, "

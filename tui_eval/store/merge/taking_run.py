@@ -29,6 +29,8 @@ class HeldRun:
     name: str
     number: int
     """The lease's, for the fence."""
+    since: int
+    """The newest change there that was taken before; 0: nothing was."""
 
 
 def take(tx: Tx, source: SourceRun, target: int | None) -> HeldRun:
@@ -44,12 +46,29 @@ def take(tx: Tx, source: SourceRun, target: int | None) -> HeldRun:
     number = lease.acquire(tx, run)
     if number is None:
         raise StoreError(f"{name} is live here: merge into it when it has ended")
+    since = taken(tx.db, run, source)
+    _write_down(tx.db, source, run, 0)
     tx.db.execute(
         "UPDATE runs SET state = 'interrupted', reason = ?, stopped_by = 'merge', change = ? "
         "WHERE id = ?",
         (_HALF, tx.change, run),
     )
-    return HeldRun(run, name, number)
+    return HeldRun(run, name, number, since)
+
+
+def _write_down(db: sqlite3.Connection, source: SourceRun, run: int, change: int) -> None:
+    """Write down up to which change a run there is taken; 0: it is not yet, or only in part.
+
+    By that it is found from now on, and taken anew as a whole if this merge is broken off. Of
+    copies, the times of that count which went on for longer.
+    """
+    row = source.row
+    later = "{0} = coalesce(max({0}, excluded.{0}), {0}, excluded.{0})"
+    db.execute(
+        "INSERT INTO merged_runs VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+        f"taken = excluded.taken, {later.format('ended_at')}, {later.format('wall_s')}",
+        (run, source.origin, row.name, change, row.started_at, row.ended_at, row.wall_s),
+    )
 
 
 def _remember_itself(tx: Tx, run: int) -> None:
@@ -94,11 +113,6 @@ def _make_run(tx: Tx, source: SourceRun) -> int:
         parameters=(run, row.id, _free_name(db, row), json.dumps(_settings(row)), tx.change),
     )
     copy(db, "columns", "src.columns s WHERE s.run = ?2", {"run": "?1"}, parameters=(run, row.id))
-    # from now on it is found, by the same run or by other parts, also if this merge is broken off
-    db.execute(
-        "INSERT INTO merged_runs VALUES (?, ?, ?, 0, ?, ?, ?)",
-        (run, source.origin, row.name, row.started_at, row.ended_at, row.wall_s),
-    )
     db.execute(
         "INSERT INTO main.run_parts SELECT ?1, ?3, of, whole, cases FROM src.run_parts "
         "WHERE run = ?2 LIMIT 1",
@@ -128,16 +142,13 @@ def _settings(row: RunRow) -> dict[str, object]:
     return dict(settings)
 
 
-def finish(tx: Tx, source: SourceRun, run: int) -> None:
+def finish(tx: Tx, source: SourceRun, held: HeldRun) -> None:
     """Write down what was taken, and what the run is by now; let it go."""
-    db, row = tx.db, source.row
+    db, row, run = tx.db, source.row, held.run
     facts.of_run(db, row.id, run)
     db.execute("DELETE FROM run_parts WHERE run = ? AND part = ?", (run, NO_PART))
-    change = max(source.change, taken(db, run, source))  # of copies, the one that counts further
-    db.execute(
-        "INSERT OR REPLACE INTO merged_runs VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (run, source.origin, row.name, change, row.started_at, row.ended_at, row.wall_s),
-    )
+    # of copies, the one that counts further
+    _write_down(db, source, run, max(source.change, held.since))
     copy(
         db,
         "merged_runs",
