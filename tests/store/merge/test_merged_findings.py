@@ -10,7 +10,7 @@ import pytest
 from tests.engine.harness import Harness
 from tests.store.merge.test_merging import part, said, suite, united
 from tui_eval.engine.settings import Settings
-from tui_eval.model.run_part import RunPart
+from tui_eval.model.runs.run_part import RunPart
 from tui_eval.store.connection import open_writable
 from tui_eval.store.merge import merging
 from tui_eval.store.requests import Verb
