@@ -34,7 +34,12 @@ from tui_eval.reports.spending import Spending, spending
 from tui_eval.reports.sweep_report import SweepReport, sweep_report
 from tui_eval.reports.throughput import mean_rate
 from tui_eval.store.read import report_queries, run_queries
-from tui_eval.store.read.consignment_queries import ConsignmentRow, consignments
+from tui_eval.store.read.consignment_queries import (
+    BulkProgress,
+    ConsignmentRow,
+    bulk_progress,
+    consignments,
+)
 from tui_eval.store.read.figures.program_figures import ProgramFigures, program_figures
 from tui_eval.store.read.figures.ungraded_reasons import UngradedReasons, ungraded_reasons
 from tui_eval.store.read.judges.judge_figures import JudgeFigures, judge_figures
@@ -90,6 +95,8 @@ class Results:
     """How it differs from its baseline; None: it has not finished, or nobody asked."""
     consignments: Sequence[ConsignmentRow] = ()
     """What providers were asked in bulk."""
+    bulk: Sequence[BulkProgress] = ()
+    """How far is what of that is still under way."""
     against: Sequence[ColumnAgainstBaseline] = ()
     """What `[gate.baseline]` comes to; empty: there is none, or the run has not finished."""
 
@@ -235,6 +242,7 @@ def results(
             conversations=conversation_figures(db, run_id),
             sweep=sweep_report(db, run),
             consignments=consignments(db, run.id),
+            bulk=bulk_progress(db, run.id),
             parts=run_parts(db, run_id),
             people=peoples_word(db, run_id),
             missed=None if standing is None else standing.missed,

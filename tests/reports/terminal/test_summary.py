@@ -1,6 +1,7 @@
 import re
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from tui_eval.model.states import RunState
 from tui_eval.reports.results import results
 from tui_eval.reports.terminal.summary import summary
 from tui_eval.reports.terminal.tables import AnsiStyle
+from tui_eval.store.read.consignment_queries import BulkProgress
 
 WRONG = Told(FAIL)
 
@@ -138,6 +140,15 @@ def test_a_paused_run_says_what_goes_on_from_there(
     assert hint in text
     assert "so it was" in text
     assert ("tui-eval run" in text) == (stopped_by == "unknown_model")
+
+
+def test_what_providers_have_in_bulk_is_told_while_it_is_under_way(tmp_path: Path) -> None:
+    run = fill(tmp_path / "store.db", Plan({"gpt": [OPEN, OPEN]}, cases(2), state=RunState.PAUSED))
+    with reading(tmp_path / "store.db") as db:
+        of = results(db, run)
+    of = replace(of, bulk=(BulkProgress(1, 0, 2, 1, None),))
+    assert "\nbulk 1 of 2\n" in summary(of, width=200, ink=AnsiStyle())
+    assert "bulk" not in summary(replace(of, bulk=()), width=200, ink=AnsiStyle())
 
 
 def test_a_run_that_was_stopped_by_hand_needs_no_reason(tmp_path: Path) -> None:

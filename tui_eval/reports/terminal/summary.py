@@ -34,6 +34,7 @@ from tui_eval.reports.terminal.rate_tables import (
 from tui_eval.reports.terminal.sweep_text import sweep_lines
 from tui_eval.reports.terminal.tables import AnsiStyle, folded, table
 from tui_eval.store.location import naming, naming_in_python
+from tui_eval.store.read.consignment_queries import progress_words
 from tui_eval.store.read.report_queries import ErrorRow
 from tui_eval.suites.judge_choice import kinships
 
@@ -127,8 +128,9 @@ def _head(of: Results, width: int, ink: AnsiStyle) -> str:
     name = visible_line(run.name)
     head = "\n".join(folded(f"{name}  {' · '.join(parts)}", width))
     head = head.replace(name, ink.bold(name), 1)
-    reason = _stopped_by(of)
-    return head if reason is None else "\n".join([head, *folded(visible_line(reason, 400), width)])
+    said = [visible_line(reason, 400)] if (reason := _stopped_by(of)) is not None else []
+    said += [bulk] if (bulk := progress_words(of.bulk)) is not None else []
+    return "\n".join([head, *(line for one in said for line in folded(one, width))])
 
 
 def _talked(of: Results) -> str | None:

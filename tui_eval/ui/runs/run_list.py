@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from tui_eval.store.read import run_counts, run_queries
 from tui_eval.store.read.comparing import baseline_queries
+from tui_eval.store.read.consignment_queries import BulkProgress, bulk_progress
 from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.rows import RunRow
 
@@ -25,6 +26,8 @@ class ListedRun:
     """The names of its columns."""
     pinned: bool = False
     """Whether it is its suite's baseline."""
+    bulk: tuple[BulkProgress, ...] = ()
+    """How far is what providers are asked in bulk."""
 
     @property
     def unfinished(self) -> int:
@@ -48,12 +51,13 @@ def listed(db: sqlite3.Connection, known: Mapping[int, ListedRun]) -> list[Liste
     found = []
     pinned = baseline_queries.pinned(db)
     for run in run_queries.runs(db, limit=MOST):
+        bulk = () if run.state.settled else bulk_progress(db, run.id)
         stamp = run_queries.last_change(db, run.id)
         before = known.get(run.id)
         if before is not None and before.stamp == stamp:
-            found.append(replace(before, run=run, pinned=run.id in pinned))
+            found.append(replace(before, run=run, pinned=run.id in pinned, bulk=bulk))
             continue
         names = tuple(column.name for column in run_queries.columns(db, run.id))
         total = run_counts.board(db, run.id)[0]
-        found.append(ListedRun(run, stamp, total, names, run.id in pinned))
+        found.append(ListedRun(run, stamp, total, names, run.id in pinned, bulk))
     return sorted(found, key=lambda one: not one.run.live)

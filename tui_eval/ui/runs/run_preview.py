@@ -12,6 +12,8 @@ from textual.containers import Vertical
 
 from tui_eval.format import clock, interval, many, number, percent
 from tui_eval.model.states import TrialState, Verdict
+from tui_eval.store.read.consignment_queries import progress_forms
+from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.search.views import UNMET, next_place
 from tui_eval.ui.context import AppContext
@@ -156,11 +158,20 @@ def preview_lines(
     yield from _gate(rated, glyphs)
     total = listed.total
     unmet = total.failed + total.error + total.ungraded
+    if forms := progress_forms(listed.bulk):
+        fitting = (form for form in forms if width_of(form) <= width - 2)
+        yield [Piece(f"  {next(fitting, forms[-1])}", "accent")]
     if not unmet:
-        yield [Piece("  no failures", "dim")]
+        yield [Piece("  no failures" if total.settled == total.total else _so_far(total), "dim")]
         return
     yield [Piece(f"  first of {many(unmet, 'failure')}" if unmet > 1 else "  1 failure", "dim")]
     yield from _failures(failures or (), len(listed.columns) > 1, glyphs, width)
+
+
+def _so_far(total: Counts) -> str:
+    if not total.done:
+        return "  nothing is scored yet"
+    return f"  no failures so far: {number(total.settled)} of {many(total.total, 'trial')}"
 
 
 def _failures(

@@ -1,6 +1,7 @@
 """The Suites screen: what there is to run; beside it a preview of what a run would ask."""
 
 import asyncio
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -26,6 +27,8 @@ from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import Piece
 
 _LOOK_S = 2.0
+_LIST_S = 0.1
+"""Seconds between two pictures of the list while suites are being read."""
 _ROOMY = 80
 """Cells of a screen with room for more than what is needed."""
 _NOTHING = (
@@ -132,10 +135,13 @@ class SuitesScreen(FirstScreen):
             places = await asyncio.to_thread(
                 lambda: suite_list.found(self.context.paths, self._also)
             )
+            listed_at = -_LIST_S
             while (place := await asyncio.to_thread(next, places, None)) is not None:
                 entry = await asyncio.to_thread(suite_list.read, *place)
                 self._all.append(entry)  # only now: the list may be another by then
-                self._list()
+                if (now := time.monotonic()) - listed_at >= _LIST_S:
+                    listed_at = now  # of many suites not each is worth laying all out anew
+                    self._list()
         finally:
             self._reading = False
         self._list()

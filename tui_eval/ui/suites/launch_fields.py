@@ -59,14 +59,14 @@ NUMERIC: Final = frozenset(field.name for field in FIELDS if field.numeric)
 def defaults(suite: "Suite") -> dict[str, str]:
     """Return what an empty field means, by the name of the form's field."""
     run = suite.run
-    concurrency = run.concurrency or configuration.read().concurrency
+    concurrency = run.concurrency or configuration.read().concurrency or "target's"
     return {
         "cases": "all (default), or ids with commas",
         "tags": "any (default), or some with commas",
         "limit": "all (default)",
         "sample": "all (default)",
         "epochs": f"{run.epochs} (default)",
-        "concurrency": f"{concurrency} (default)" if concurrency else "(default)",
+        "concurrency": f"{concurrency} (default)",
         "parameters": "the suite's (default), or temperature=0.2, …",
         "max_cost": f"{'none' if run.max_cost_usd is None else money(run.max_cost_usd)} (default)",
         "max_tokens": f"{'none' if run.max_tokens is None else number(run.max_tokens)} (default)",

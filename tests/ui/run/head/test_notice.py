@@ -46,9 +46,9 @@ def test_a_run_that_no_engine_begins_says_so_after_a_while(store: Path) -> None:
     born = found.run.created_at
     assert state_words(found, born + 1) == ("starting", "accent")
     assert said(found, born + 1) == ""
-    assert state_words(found, born + 12) == ("not started", "error")
-    told = said(found, born + 12)
-    assert "No engine has begun this run for 0:12" in told
+    assert state_words(found, born + 20) == ("not started", "error")
+    told = said(found, born + 20)
+    assert "No engine has begun this run for 0:20" in told
     assert "logs/sums-x.log" in told
     assert "u starts one" in told
 
@@ -81,6 +81,8 @@ def test_the_reason_of_a_pause_is_told_with_what_to_do(store: Path) -> None:
     assert awaits_cap(at_cap.run)
     assert said(at_cap, 0.0) == "Paused at its cap: $2.10 of $2 is spent; u asks how to resume"
     assert not awaits_cap(with_run(at_cap, live=True).run)
+    left = with_run(found, stopped_by="bulk")
+    assert said(left, 0.0).startswith("Sent in bulk, and left there: u takes what is done")
 
 
 def test_an_interrupted_run_says_why_unless_a_person_did_it(store: Path) -> None:

@@ -305,6 +305,29 @@ def test_what_waits_for_a_provider_holds_no_slot(store: Path) -> None:
     assert " 8 of 12 slots" in line
 
 
+@pytest.mark.parametrize("live", [True, False])
+@pytest.mark.parametrize(
+    ("width", "told"),
+    [
+        (60, "bulk 0 of 700; judge bulk 0 of 200"),
+        (80, "bulk 0 of 700; judge bulk 0 of 200"),
+        (120, "bulk 0 of 700, 2 consignments, ends "),
+    ],
+)
+def test_where_all_is_at_a_provider_the_line_begins_with_that(
+    store: Path, width: int, told: str, live: bool
+) -> None:
+    made = by_hand(store, [Case(0, "a", {})], answers=[None], state=RunState.RUNNING)
+    found = with_run(first_snapshot(store, made.run), live=live)
+    day = time.time() + 86_400
+    of = (BulkProgress(2, 0, 700, 0, day), BulkProgress(1, 0, 200, 0, day, "judge"))
+    total = Counts(total=999, running=700)
+    now = replace(found, total=total, bulk=of)
+    line = words(pace_line(now, None, RunPace(), now.spending(None), UNICODE, width))
+    assert line.strip().startswith(told)
+    assert len(line) < width
+
+
 @pytest.mark.parametrize(
     ("targets", "size", "lines"),
     [(4, (80, 24), 4), (5, (80, 24), 3), (5, (80, 30), 5), (4, (80, 20), 2), (9, (120, 36), 9)],
@@ -335,6 +358,10 @@ def test_columns_of_what_is_amiss_are_named_where_there_is_room(store: Path) -> 
     assert head(120, live) == ["target", "pass", "95%", "n", "p50"]
     assert head(120, amiss) == ["target", "pass", "95%", "n", "ungraded", "errors", "p50"]
     assert head(80, amiss) == ["target", "pass", "95%", "n", "?", "!", "p50"]
+    without = replace(live, by_column={0: replace(live.by_column[0], cancelled=7)})
+    assert head(120, without) == ["target", "pass", "95%", "n", "cancelled", "p50"]
+    assert head(80, without) == ["target", "pass", "95%", "n", "-", "p50"]
+    assert " 7 " in words(target_lines(found, without, counted, 3, 80)[1])
 
 
 def test_the_heading_of_differences_names_what_they_are_from(store: Path) -> None:

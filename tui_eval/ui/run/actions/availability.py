@@ -205,7 +205,7 @@ def _why_not_for_trial(action: str, now: RunSituation) -> str | None:
         case "retry" | "limit" if now.sweep:
             return _NOT_OF_SWEEPS[action]
         case "retry":
-            return None if now.trial.settled else f"it is on its way already ({now.trial})"
+            return None if now.trial.settled else _on_its_way(now.trial)
         case "rescore":
             return _why_not_rescored(now.trial, has_output=now.has_output)
         case "grade":
@@ -216,6 +216,10 @@ def _why_not_for_trial(action: str, now: RunSituation) -> str | None:
             return None if now.live else "no engine works on this run: it has no concurrency"
         case _:
             return None
+
+
+def _on_its_way(trial: TrialState) -> str:
+    return f"it is on its way already ({trial}); {key('run.cancel', 'c')} cancels it first"
 
 
 def _why_no_workspace(now: RunSituation) -> str | None:

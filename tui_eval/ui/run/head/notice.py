@@ -14,7 +14,7 @@ from tui_eval.ui.run.actions.commands import columns_at
 from tui_eval.ui.run.snapshot import Snapshot
 from tui_eval.ui.text.prose import Para
 
-STARTING_S = 5.0
+STARTING_S = 15.0
 """Seconds an engine may take to begin before something is said."""
 _SILENT_S = 15.0
 """Seconds without a heartbeat after which a living engine counts as stuck."""
@@ -65,6 +65,11 @@ def notices(run: Snapshot, now: float) -> Iterator[Para]:
         )
     elif awaits_cap(row):
         yield Para(f"Paused at its cap: {_cap_words(run)}; {resume} asks how to resume", "ungraded")
+    elif row.state is RunState.PAUSED and row.stopped_by == "bulk":
+        yield Para(
+            f"Sent in bulk, and left there: {resume} takes what is done and waits for the rest",
+            "ungraded",
+        )
     elif row.state is RunState.PAUSED:
         yield Para(f"Paused: {row.reason or 'no engine works on it'}; {resume} resumes it", "error")
     elif row.state is RunState.INTERRUPTED and row.stopped_by != "person":

@@ -6,7 +6,7 @@ from collections.abc import Sequence, Set
 from tui_eval.format import endpoint_host, many, number, per_second
 from tui_eval.model.states import RunState
 from tui_eval.reports.spending import Spending
-from tui_eval.store.read.consignment_queries import progress_words
+from tui_eval.store.read.consignment_queries import progress_forms
 from tui_eval.ui.keys.shown_keys import key
 from tui_eval.ui.run.figures import Figures
 from tui_eval.ui.run.head.judge_status import judge_groups, judged_groups
@@ -37,10 +37,14 @@ def pace_line(
     # as wide as it gets from the start: what is clicked beside it stays under the pointer
     rate = f"{MARGIN}{per_second(pace.per_second()):<{_RATE_CELLS}} "
     groups = [[Piece(rate), Piece(spark.ljust(_SPARK_CELLS), "accent")]]
+    if _all_in_bulk(run) and not spark:  # no call is made: what the provider has done is the pace
+        groups, apart = [], Piece(MARGIN)
     endpoints = {column.endpoint for column in run.columns}  # judges have limits of their own
     slots = sum(limit.concurrency for name, limit in run.limits.items() if name in endpoints)
-    if (bulk := progress_words(run.bulk)) is not None:
+    taken = sum(width_of(piece.text) for group in groups for piece in [*group, apart])
+    if bulk := _bulk(run, width - 1 - taken):
         groups.append([apart, Piece(bulk, "accent")])
+        apart = Piece("   ")
     if slots and not _all_in_bulk(run):
         # who waits for another attempt, or for a provider, is running, and holds no slot
         waiting = figures.backing_off if figures is not None else 0
@@ -63,6 +67,12 @@ def pace_line(
         judging[0].insert(0, apart)
     groups += judging
     return as_fits(groups, width - 1)
+
+
+def _bulk(run: Snapshot, room: int) -> str | None:
+    """Say how far what is asked in bulk is, in the longest form there is room for, else briefly."""
+    forms = progress_forms(run.bulk)
+    return next((form for form in forms if width_of(form) <= room), forms[-1] if forms else None)
 
 
 def _all_in_bulk(run: Snapshot) -> bool:
@@ -91,8 +101,8 @@ def _all_calls(run: Snapshot, figures: Figures | None, spent: Spending, width: i
     if not total.total:
         return []
     groups = []
-    if (bulk := progress_words(run.bulk)) is not None:
-        groups.append([Piece(f"{bulk}   ", "accent")])
+    if bulk := _bulk(run, width - len(MARGIN)):
+        groups.append([Piece(f"{bulk}   " if width_of(bulk) + 3 < width else bulk, "accent")])
     if coming := spent.to_come:
         groups.append([Piece(f"{coming}   ", "dim")])
     if row.state is RunState.INTERRUPTED and row.stopped_by == "person":

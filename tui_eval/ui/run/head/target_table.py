@@ -116,6 +116,7 @@ class _Present:
 
     ungraded: bool = False
     errors: bool = False
+    cancelled: bool = False
     truncated: bool = False
     timed: bool = False
     """Whether it is known of a target how long its calls took."""
@@ -127,6 +128,7 @@ class _Present:
         return cls(
             any(one.ungraded for one in counts),
             any(one.error for one in counts),
+            any(one.cancelled for one in counts),
             figures is not None and any(figures.cut.values()),
             figures is not None and bool(figures.p50),
         )
@@ -151,6 +153,8 @@ def _fields(
         fields.append(Field("ungraded" if words else "?", 8 if words else 3, right=True))
     if present.errors:
         fields.append(Field("errors" if words else "!", 6 if words else 3, right=True))
+    if present.cancelled:
+        fields.append(Field("cancelled" if words else "-", 9 if words else 3, right=True, drop=8))
     if present.truncated:
         fields.append(_TRUNCATED)
     return [name, *fields, _P50] if present.timed else [name, *fields]
@@ -214,6 +218,8 @@ def _target(
         cells.append((number(counts.ungraded) if counts.ungraded else "", "ungraded"))
     if present.errors:
         cells.append((number(counts.error) if counts.error else "", "error"))
+    if present.cancelled:
+        cells.append((number(counts.cancelled) if counts.cancelled else "", "dim"))
     if present.truncated:
         cells.append((number(cut) if cut else "", "ungraded"))
     if present.timed:

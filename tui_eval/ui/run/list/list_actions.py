@@ -88,6 +88,7 @@ class ListActions(ActionGroup):
     async def action_groups(self) -> None:
         """Show what the listed trials have in common; what is chosen there is listed."""
         if self.run.snapshot is None:
+            self.screen.say("the run is still being read")
             return
         with self.context.keys_wait():
             scorers = await self.context.client.read(choice_scorers, self.run.id)
