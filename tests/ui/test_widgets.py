@@ -20,11 +20,12 @@ from tui_eval.resources import styles_dir
 from tui_eval.ui.text.prose import Para
 from tui_eval.ui.theme.themes import DARK
 from tui_eval.ui.widgets.bar import FRAMED, Bar, Lines
+from tui_eval.ui.widgets.drawn_row import Cell, DrawnRow
 from tui_eval.ui.widgets.fields import Field, lay_out
 from tui_eval.ui.widgets.form_controls import ChoiceField, FormButton, TickBox
 from tui_eval.ui.widgets.keyline import KeyLine
 from tui_eval.ui.widgets.page import Page
-from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
+from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import Piece, fit, width_of
 
 

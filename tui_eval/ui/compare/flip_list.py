@@ -9,8 +9,9 @@ from tui_eval.ui.compare.flip_view import FlipOrder
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.case_ids import CaseIds
+from tui_eval.ui.widgets.drawn_row import Cell, DrawnRow
 from tui_eval.ui.widgets.fields import Field
-from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
+from tui_eval.ui.widgets.rows import Rows
 
 _CASE = Field("case", 10, share=1, keep=6)
 _OTHERS = (Field("A", 6), Field("B", 6))

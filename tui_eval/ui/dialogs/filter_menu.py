@@ -16,8 +16,9 @@ from tui_eval.ui.dialogs.dialog import Dialog
 from tui_eval.ui.run.list.filters import FilterChoice, part_words
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.drawn_row import Cell, DrawnRow
 from tui_eval.ui.widgets.fields import Field
-from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
+from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import Piece, width_of
 
 _BOX = 4

@@ -16,9 +16,10 @@ from tui_eval.ui.dialogs.dialog import Dialog
 from tui_eval.ui.keys.available_actions import offered
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.tones import Tone
+from tui_eval.ui.widgets.drawn_row import Cell, DrawnRow
 from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.hints import Hints
-from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
+from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import Piece
 
 _KEYS = Field("", 12)

@@ -11,9 +11,10 @@ from textual.containers import Vertical
 from tui_eval.resources import styles_dir
 from tui_eval.ui.dialogs.dialog import Dialog
 from tui_eval.ui.theme.glyphs import Glyphs
+from tui_eval.ui.widgets.drawn_row import Cell, DrawnRow
 from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.hints import Hints
-from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
+from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import width_of
 
 T = TypeVar("T")

@@ -13,9 +13,10 @@ from tui_eval.ui.runs.run_order import COLUMN_OF, RunOrder
 from tui_eval.ui.store_access.rate_book import ColumnRates, RateBook
 from tui_eval.ui.theme.glyphs import UNICODE, Glyphs
 from tui_eval.ui.theme.tones import Tone
+from tui_eval.ui.widgets.drawn_row import Cell, DrawnRow
 from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.rate_bar import level
-from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
+from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import width_of
 
 _NAME = 17

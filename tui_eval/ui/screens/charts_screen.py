@@ -30,10 +30,11 @@ from tui_eval.ui.store_access.read_pace import rest
 from tui_eval.ui.text.prose import Para, fold
 from tui_eval.ui.theme.glyphs import ASCII, Glyphs
 from tui_eval.ui.widgets.bar import Bar, Lines
+from tui_eval.ui.widgets.drawn_row import Cell, DrawnRow
 from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.keyline import KeyLine
 from tui_eval.ui.widgets.rate_bar import rate_bar
-from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
+from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import Piece
 
 _READ_S = 1.0

@@ -16,8 +16,9 @@ from tui_eval.ui.run.detail.trial_context import TrialContext
 from tui_eval.ui.run.detail.verdicts import tone_of, verdict_strip
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.drawn_row import Cell, DrawnRow
 from tui_eval.ui.widgets.fields import Field
-from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
+from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import Piece
 
 

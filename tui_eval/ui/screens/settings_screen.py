@@ -27,9 +27,10 @@ from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.themes import THEMES
 from tui_eval.ui.theme.tones import Tone
 from tui_eval.ui.widgets.bar import Bar, Lines
+from tui_eval.ui.widgets.drawn_row import Cell, DrawnRow
 from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.keyline import KeyLine
-from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
+from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import Piece, width_of
 
 _SHARE = 0.45

@@ -19,9 +19,10 @@ from tui_eval.ui.navigation import OpenRun
 from tui_eval.ui.screens.base.base_screen import BaseScreen
 from tui_eval.ui.theme.glyphs import ASCII, Glyphs
 from tui_eval.ui.widgets.bar import Bar
+from tui_eval.ui.widgets.drawn_row import Cell, DrawnRow
 from tui_eval.ui.widgets.fields import Field
 from tui_eval.ui.widgets.keyline import KeyLine
-from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
+from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import Piece
 
 

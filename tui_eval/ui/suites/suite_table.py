@@ -4,8 +4,9 @@ from tui_eval.format import many, number, rates
 from tui_eval.ui.suites.suite_list import SuiteEntry
 from tui_eval.ui.suites.trend import MOST, Trend
 from tui_eval.ui.theme.glyphs import Glyphs
+from tui_eval.ui.widgets.drawn_row import Cell, DrawnRow
 from tui_eval.ui.widgets.fields import Field
-from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
+from tui_eval.ui.widgets.rows import Rows
 
 _FIELDS = (
     Field("suite", 16, share=1),

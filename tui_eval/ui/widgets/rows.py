@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -16,7 +16,7 @@ from textual.strip import Strip
 
 from tui_eval.ui.text.prose import Para, fold
 from tui_eval.ui.theme.glyphs import UNICODE, Glyphs
-from tui_eval.ui.theme.tones import Tone
+from tui_eval.ui.widgets.drawn_row import Cell, DrawnRow
 from tui_eval.ui.widgets.fields import GAP, Field, lay_out
 from tui_eval.ui.widgets.toned import Toned, fit, places_of, width_of
 
@@ -26,26 +26,6 @@ _MARGIN = 2
 """Cells at the left edge: the cursor's and the mark's."""
 _LEAST_NOTE = 5
 """Cells below which a cut note says nothing."""
-
-
-class Cell(NamedTuple):
-    """The text of one field of one row; may be foreign."""
-
-    text: str
-    tone: Tone = "plain"
-    note: str = ""
-    """Stands after the text where there is room; may be foreign."""
-    note_tone: Tone = "dim"
-    gives_way: bool = False
-    """Whether the next cell takes its place, too: there is nothing yet to show in it."""
-
-
-class DrawnRow(NamedTuple):
-    """A row as it is drawn."""
-
-    cells: Sequence[Cell]
-    """One for each field."""
-    marked: bool = False
 
 
 class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
@@ -86,65 +66,45 @@ class Rows(Toned, ScrollView, can_focus=True, inherit_bindings=False):
     cursor: reactive[int] = reactive(0, repaint=False)
 
     @dataclass
-    class Moved(Message):
-        """The cursor stands on another row."""
+    class FromRows(Message):
+        """What all messages of a table have."""
 
         rows: "Rows"
+
+        @property
+        def control(self) -> "Rows":
+            """The table."""
+            return self.rows
+
+    @dataclass
+    class Moved(FromRows):
+        """The cursor stands on another row."""
+
         cursor: int
         by_hand: bool
         """Whether a key of the table or the mouse moved it."""
 
-        @property
-        def control(self) -> "Rows":
-            """The table."""
-            return self.rows
-
     @dataclass
-    class Opened(Message):
+    class Opened(FromRows):
         """A row was clicked twice."""
 
-        rows: "Rows"
         cursor: int
 
-        @property
-        def control(self) -> "Rows":
-            """The table."""
-            return self.rows
-
     @dataclass
-    class HeadClicked(Message):
+    class HeadClicked(FromRows):
         """A column's head was clicked."""
 
-        rows: "Rows"
         field: Field
 
-        @property
-        def control(self) -> "Rows":
-            """The table."""
-            return self.rows
-
     @dataclass
-    class CellClicked(Message):
+    class CellClicked(FromRows):
         """A cell was clicked; the cursor is on its row."""
 
-        rows: "Rows"
         field: Field
 
-        @property
-        def control(self) -> "Rows":
-            """The table."""
-            return self.rows
-
     @dataclass
-    class Missing(Message):
+    class Missing(FromRows):
         """A row was drawn that has not been read; sent once until `redraw`."""
-
-        rows: "Rows"
-
-        @property
-        def control(self) -> "Rows":
-            """The table."""
-            return self.rows
 
     def __init__(
         self,

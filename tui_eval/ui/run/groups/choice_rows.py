@@ -12,8 +12,9 @@ from tui_eval.store.search.views import Condition
 from tui_eval.texts.choice_reasons import NOTHING, SEVERAL, ChosenOption
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.tones import Tone
+from tui_eval.ui.widgets.drawn_row import Cell, DrawnRow
 from tui_eval.ui.widgets.fields import GAP, Field
-from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
+from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import width_of
 
 _MOST = 20

@@ -10,8 +10,9 @@ from tui_eval.store.search.views import Condition, FilterKind
 from tui_eval.ui.run.groups.group_rates import GroupRates
 from tui_eval.ui.run.list.filters import part_words
 from tui_eval.ui.theme.glyphs import Glyphs
+from tui_eval.ui.widgets.drawn_row import Cell, DrawnRow
 from tui_eval.ui.widgets.fields import Field
-from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
+from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import fit, width_of
 
 _BAR = 16

@@ -10,8 +10,8 @@ from tui_eval.ui.run.detail.verdicts import earlier_words, tone_of
 from tui_eval.ui.run.head.target_table import KEPT_OF_TARGET
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.tones import Tone
+from tui_eval.ui.widgets.drawn_row import Cell
 from tui_eval.ui.widgets.fields import GAP, Field
-from tui_eval.ui.widgets.rows import Cell
 from tui_eval.ui.widgets.toned import fit, width_of
 
 CASE = Field("case", 10, share=2, keep=4)

@@ -19,8 +19,9 @@ from tui_eval.ui.run.list.loaded_trials import LoadedTrials
 from tui_eval.ui.run.list.marks import MarkedTrials
 from tui_eval.ui.run.list.why_words import why
 from tui_eval.ui.theme.glyphs import Glyphs
+from tui_eval.ui.widgets.drawn_row import Cell, DrawnRow
 from tui_eval.ui.widgets.fields import GAP, Field
-from tui_eval.ui.widgets.rows import Cell, DrawnRow, Rows
+from tui_eval.ui.widgets.rows import Rows
 from tui_eval.ui.widgets.toned import width_of
 
 
