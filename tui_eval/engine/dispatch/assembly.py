@@ -24,8 +24,9 @@ from tui_eval.engine.journey.progress_writer import ProgressWriter
 from tui_eval.engine.journey.trial_in_flight import TrialInFlight
 from tui_eval.engine.journey.trial_scoring import ScoringOutcome
 from tui_eval.engine.judging.judge_panel import JudgePanel
-from tui_eval.engine.judging.judge_pool import BulkQuestions, JudgePool, PooledJudge
 from tui_eval.engine.judging.judging import Judging
+from tui_eval.engine.judging.pool.judge_interfaces import BulkQuestions, PooledJudge
+from tui_eval.engine.judging.pool.judge_pool import JudgePool
 from tui_eval.engine.judging.quality.audit import Auditing
 from tui_eval.engine.judging.quality.gold_round import GoldRound
 from tui_eval.engine.limits.admission import ProgramShare

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tui_eval.engine.judging.judge_pool import JudgePool
+from tui_eval.engine.judging.pool.judge_pool import JudgePool
 from tui_eval.engine.judging.question_plan import NamedJudge
 from tui_eval.model.json import JsonObject
 

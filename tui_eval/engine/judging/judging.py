@@ -12,9 +12,9 @@ from tui_eval.engine.judging.bulk.bulk_history import BulkAnswers
 from tui_eval.engine.judging.deduplication import EqualQuestions
 from tui_eval.engine.judging.finding_lookup import FindingLookup
 from tui_eval.engine.judging.judge_panel import JudgePanel
-from tui_eval.engine.judging.judge_pool import JudgePool
-from tui_eval.engine.judging.judge_pools import JudgePools
 from tui_eval.engine.judging.pending_judgement import PendingJudgement
+from tui_eval.engine.judging.pool.judge_pool import JudgePool
+from tui_eval.engine.judging.pool.judge_pools import JudgePools
 from tui_eval.engine.judging.quality.audit import Auditing
 from tui_eval.engine.judging.quality.gold_round import GoldRound
 from tui_eval.engine.judging.quality.measuring import Measuring

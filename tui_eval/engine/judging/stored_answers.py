@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 
 from tui_eval.engine.journey.trial_scoring import GoldJudgeCheck, JudgedCheck
-from tui_eval.engine.judging.batcher import LARGE, BatchKind, kind
 from tui_eval.engine.judging.finding_lookup import take
+from tui_eval.engine.judging.pool.batcher import LARGE, BatchKind, kind
 from tui_eval.engine.judging.quality.audit import audit_key
 from tui_eval.engine.judging.question import Question
 from tui_eval.engine.judging.question_plan import NamedJudge, QuestionContext, questions

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tui_eval.engine.bulk.result_lines import ASKED_AGAIN
-from tui_eval.engine.judging.judge_pool import JudgePool
+from tui_eval.engine.judging.pool.judge_pool import JudgePool
 from tui_eval.engine.judging.question import Question
 from tui_eval.engine.run_store import RunStore
 from tui_eval.scoring.judge.reading import Finding

@@ -11,8 +11,8 @@ from typing import Protocol
 from tui_eval.engine.bulk.request_file import RequestFile
 from tui_eval.engine.bulk.request_size import most_bytes, new_token, sized
 from tui_eval.engine.bulk.result_lines import LineCounts
-from tui_eval.engine.judging.batcher import Batcher
 from tui_eval.engine.judging.bulk.call_home import CallHome
+from tui_eval.engine.judging.pool.batcher import Batcher
 from tui_eval.engine.judging.question import Batch, Question
 from tui_eval.engine.limits.spend_caps import BulkPayer
 from tui_eval.model.json import JsonObject

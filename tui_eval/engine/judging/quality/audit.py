@@ -10,7 +10,7 @@ from statistics import fmean
 from tui_eval.engine.coordination import Coordination
 from tui_eval.engine.journey.trial_scoring import ScoringOutcome
 from tui_eval.engine.judging.judge_panel import JudgePanel
-from tui_eval.engine.judging.judge_pool import JudgePool
+from tui_eval.engine.judging.pool.judge_pool import JudgePool
 from tui_eval.engine.judging.quality.audit_stats import AuditTriple, audit_of
 from tui_eval.engine.judging.question import Question
 from tui_eval.engine.judging.question_plan import QuestionContext, questions

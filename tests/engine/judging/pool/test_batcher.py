@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.engine.judging.making import Waiting, question
-from tui_eval.engine.judging.batcher import HURRIED_S, Batcher
+from tui_eval.engine.judging.pool.batcher import HURRIED_S, Batcher
 from tui_eval.engine.judging.question import Batch, Question, Round
 from tui_eval.store.write.judges.measured_judges import GOLD
 

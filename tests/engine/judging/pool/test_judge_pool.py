@@ -17,7 +17,8 @@ from tests.engine.judging.making import question
 from tests.servers.fake_judge import asked, reply
 from tui_eval.engine.journey.lazy_open import LazyOpen
 from tui_eval.engine.journey.off_loop import OffLoop
-from tui_eval.engine.judging.judge_pool import JudgePool, PooledJudge
+from tui_eval.engine.judging.pool.judge_interfaces import PooledJudge
+from tui_eval.engine.judging.pool.judge_pool import JudgePool
 from tui_eval.engine.judging.question import Question
 from tui_eval.engine.limits import limiter as limiter_module
 from tui_eval.engine.limits.limiter import GONE_AFTER, Limiter

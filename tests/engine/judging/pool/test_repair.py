@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.engine.judging.making import Waiting, question
+from tui_eval.engine.judging.pool.repair import RefusedBatches, batches_to_repeat, halves, parts
 from tui_eval.engine.judging.question import Batch, Question, Round
-from tui_eval.engine.judging.repair import RefusedBatches, batches_to_repeat, halves, parts
 from tui_eval.engine.limits.limiter import GONE_AFTER
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 
-from tui_eval.engine.judging.judge_pool import JudgePool
+from tui_eval.engine.judging.pool.judge_pool import JudgePool
 
 
 class JudgePools:

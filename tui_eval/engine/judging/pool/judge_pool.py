@@ -5,107 +5,33 @@ import logging
 import random
 import sqlite3
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
 
 from tui_eval.engine.dispatch.worker_pool import WorkerPool
 from tui_eval.engine.internal_error import bug
-from tui_eval.engine.journey.lazy_open import LazyOpen
 from tui_eval.engine.journey.off_loop import OffLoop
-from tui_eval.engine.judging.batcher import Batcher
+from tui_eval.engine.judging.pool.batcher import Batcher
+from tui_eval.engine.judging.pool.call_records import CallRecords
+from tui_eval.engine.judging.pool.judge_interfaces import BulkQuestions, PooledJudge, ResultSink
+from tui_eval.engine.judging.pool.repair import RefusedBatches, batches_to_repeat, halves
 from tui_eval.engine.judging.question import Batch, Question
-from tui_eval.engine.judging.repair import RefusedBatches, batches_to_repeat, halves
 from tui_eval.engine.limits.limiter import Limiter
 from tui_eval.engine.limits.spend_caps import SpendCaps
 from tui_eval.engine.run_store import RunStore
 from tui_eval.isolated.calls import AbandonedError
-from tui_eval.model.json import JsonObject
 from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.model.runs.endpoint_event import note
 from tui_eval.providers.patience import Patience
 from tui_eval.scoring.judge.request import Request, request
 from tui_eval.store.errors import StoreError
-from tui_eval.store.read.judges.consigned_call_queries import CallItem
-from tui_eval.store.tx import Fact
 from tui_eval.store.write.judges import judge_writes
-from tui_eval.store.write.judges.judge_writes import SentCall, SentItem
-from tui_eval.suites.spec import JudgeSpec
 
 _LONG_S = 5.0
 """Seconds for which a judge that rests is not waited for by targets."""
 _WENT_WRONG = "the judge could not be asked"
 
 log = logging.getLogger(__name__)
-
-
-class BatchJudge(Protocol):
-    """What a pool needs of a judge."""
-
-    @property
-    def model(self) -> str | None:
-        """The model it asks for."""
-
-    async def ask(
-        self, messages: Sequence[JsonObject], schema: JsonObject, *, timeout_s: float
-    ) -> Output | Failure:
-        """Make one request."""
-
-
-class ResultSink(Protocol):
-    """Where the questions of a judge's pool come from and its answers go."""
-
-    @property
-    def more_to_come(self) -> bool:
-        """Whether further questions may come."""
-
-    async def told(self, fact: Fact | None, closed: Sequence[Question]) -> None:
-        """Write down a fact with the questions that it closed, as one transaction."""
-
-    def judge_pool_idle(self) -> None:
-        """Learn that a pool has nothing left to do."""
-
-
-class BulkQuestions(Protocol):
-    """Takes the questions that a judge is asked in bulk."""
-
-    def put(self, question: Question) -> None:
-        """Take a question up."""
-
-    def look(self) -> None:
-        """See whether what waits for company is to leave: perhaps nobody comes any more."""
-
-    def grade_alone(self, scorer: str) -> bool:
-        """Grade a scorer's outputs one at a time from now on; False where it does already."""
-
-    def drop_withdrawn(self) -> None:
-        """Forget questions nobody waits for."""
-
-    def forget(self) -> None:
-        """Forget questions that are in no call."""
-
-    async def join(self, question: Question, equal: CallItem) -> bool:
-        """Let a question wait for an item of a call that is written down, an equal one.
-
-        Returns:
-            False where nothing comes of that any more: it is to be asked.
-        """
-
-
-@dataclass(frozen=True, slots=True)
-class PooledJudge:
-    """A judge as a run asks it."""
-
-    spec: JudgeSpec
-    """What the suite says of it."""
-    judge: BatchJudge
-    opened: LazyOpen
-    """Opens it, by its name."""
-    patience_s: float
-    """Seconds to wait for an endpoint that refuses everybody."""
-    seed: int
-    """Mixes batches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +77,7 @@ class JudgePool(WorkerPool):
         super().__init__(limiter, spend_caps)
         spec = self.spec = asked.spec
         self._asked = asked
-        self._run = store.run
-        self._writer = store.writer
+        self._records = CallRecords(asked, store)
         self._off_loop = off_loop
         self._results = results
         self._batcher = Batcher(
@@ -305,10 +230,7 @@ class JudgePool(WorkerPool):
         while await self._turn():
             tries.attempts += 1
             with self._call(self.spec.name) as permit:
-                call = await self._writer.write(
-                    partial(judge_writes.send, call=self._sent(batch, asked, tries.attempts))
-                )
-                self._log_sent(call, batch)
+                call = await self._records.sent(batch, asked, tries.attempts)
                 started = time.monotonic()
                 try:
                     got = await self._asked.judge.ask(
@@ -317,8 +239,7 @@ class JudgePool(WorkerPool):
                         timeout_s=self.spec.timeout_of(len(batch.questions)),
                     )
                 except asyncio.CancelledError:
-                    seconds = time.monotonic() - started
-                    self._writer.submit(partial(judge_writes.dropped, call=call, call_s=seconds))
+                    self._records.dropped(call, time.monotonic() - started)
                     self._spend_caps.unanswered(self.spec.name)
                     raise
                 self._spend_caps.paid(self.spec.name, got, len(batch.questions))
@@ -326,9 +247,7 @@ class JudgePool(WorkerPool):
                 refuses_all = permit.heard(got, tries, self._asked.patience_s, seconds)
             if isinstance(got, Output):
                 return _Reply(call, got, seconds)
-            await self._writer.write(
-                partial(judge_writes.failed, call=call, failure=got, call_s=seconds)
-            )
+            await self._records.failed(call, got, seconds)
             if refuses_all and permit.waited_out(got, self._asked.patience_s):
                 return _Reply(call, got, seconds, everybodys=True)
             pause = self._patience(batch, got).pause_before_next(
@@ -350,16 +269,6 @@ class JudgePool(WorkerPool):
             if refuses_all:
                 return None  # the next probe may be another batch: this one may be to blame
         return None
-
-    def _log_sent(self, call: int, batch: Batch) -> None:
-        log.debug(
-            "judge call %d to %s: round %s, scorer %s, trials %s",
-            call,
-            self.spec.name,
-            batch.round,
-            batch.questions[0].scorer,
-            [question.trial for question in batch.questions],
-        )
 
     def _patience(self, batch: Batch, failure: Failure) -> Patience:
         """Return how often a batch is tried; being asked to wait is nothing of its own."""
@@ -395,19 +304,6 @@ class JudgePool(WorkerPool):
         finally:
             self._long_rests -= long
 
-    def _sent(self, batch: Batch, asked: Request, attempt: int) -> SentCall:
-        return SentCall(
-            run=self._run,
-            scorer=batch.questions[0].scorer,
-            judge=self.spec.name,
-            model=self._asked.judge.model,
-            purpose=batch.questions[0].purpose,
-            round=batch.round,
-            attempt=attempt,
-            request={"messages": [*asked.messages], "schema": asked.schema},
-            items=tuple(SentItem(question.trial, question.repeat) for question in batch.questions),
-        )
-
     async def _failed(self, batch: Batch, reply: _Reply, failure: Failure) -> None:
         """Have what a failed batch held asked again in parts, or give it up."""
         several = len(batch.questions) > 1
@@ -442,7 +338,7 @@ class JudgePool(WorkerPool):
         try:
             reading = await self._off_loop.read(got.text, forms, asked.nonce, got.finish_reason)
         except AbandonedError:  # what it asked stays open in the store
-            self._writer.submit(partial(judge_writes.dropped, call=reply.call, call_s=reply.call_s))
+            self._records.dropped(reply.call, reply.call_s)
             return
         open_: list[Question] = []
         for position, (id_, question) in enumerate(zip(asked.ids, batch.questions, strict=True)):
