@@ -62,8 +62,10 @@ def test_what_a_request_has_moved_is_forgotten_with_it(db: sqlite3.Connection) -
     made = staged(db, 2)
     number = do(db, lambda tx: requests.ask(tx, made.run, Verb.CANCEL))
     assert do(db, lambda tx: trial_writes.cancel(tx, made.trials[0], number))
-    assert request_moves.moved_by(db, number) == {made.trials[0]}
+    assert request_moves.moved_count(db, number) == 1
+    assert [*request_moves.not_moved_yet(db, number, made.trials)] == [made.trials[1]]
     do(db, lambda tx: requests.forget(tx, made.run))
     # its id is free again: another request must not begin where this one was
     assert do(db, lambda tx: requests.ask(tx, made.run, Verb.CANCEL)) == number
-    assert request_moves.moved_by(db, number) == frozenset()
+    assert request_moves.moved_count(db, number) == 0
+    assert [*request_moves.not_moved_yet(db, number, made.trials)] == [*made.trials]

@@ -8,10 +8,9 @@ from tui_eval.cli.errors import CommandError
 from tui_eval.cli.named.runs import readable
 from tui_eval.cli.named.sides import pairs_of_names, side_named
 from tui_eval.engine.preflight.import_comparison import recorded_results
-from tui_eval.reports import jsontext
 from tui_eval.reports.comparison.baseline.baseline_file import BaselineFileError
 from tui_eval.reports.comparison.comparison import ComparisonChoice, compare
-from tui_eval.reports.comparison.comparison_document import comparison_document
+from tui_eval.reports.comparison.comparison_document import comparison_pieces
 from tui_eval.reports.comparison.imported_side import ImportedSide
 from tui_eval.reports.comparison.pairing import NothingToPairError
 from tui_eval.reports.terminal.comparison_text import comparison_text
@@ -60,7 +59,7 @@ def compare_imported(
                 "says which column of the file names the case"
             )
         if as_json:
-            streams.say(jsontext.dumps(comparison_document(found), indent=2))
+            streams.say_pieces(comparison_pieces(found))
         else:
             ink = AnsiStyle(streams.coloured())
             streams.say(comparison_text(found, width=streams.width(), ink=ink))

@@ -4,6 +4,7 @@ import errno
 import os
 import shutil
 import sys
+from collections.abc import Iterable
 from typing import TextIO
 
 import click
@@ -51,6 +52,14 @@ def silence(stream: TextIO | None = None) -> None:
 def say(text: str) -> None:
     """Print a result; the text must be safe already."""
     sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+    sys.stdout.flush()
+
+
+def say_pieces(pieces: Iterable[str]) -> None:
+    """Print a result that comes piece by piece; its text must be safe already."""
+    for piece in pieces:
+        sys.stdout.write(piece)
+    sys.stdout.write("\n")
     sys.stdout.flush()
 
 

@@ -2,6 +2,9 @@
 
 import json
 import math
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Final
 
 from tui_eval.model.json import Json
 from tui_eval.statistics.intervals import Interval
@@ -38,6 +41,43 @@ def dumps(value: object, indent: int | None = None) -> str:
         text = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, indent=indent)
     # line by line: most have nothing to escape, and that is soon seen
     return "\n".join(map(_harmless, text.split("\n")))
+
+
+_TOGETHER: Final = 64
+"""Values of a list that are written as one piece."""
+
+
+def pieces(whole: Mapping[str, object]) -> Iterator[str]:
+    """Yield an object piece by piece: together what `dumps` gives with an indent of 2.
+
+    Args:
+        whole: The object. Members that are iterators are written as lists, while they are gone
+            through: what is in them is never held together.
+    """
+    opened = "{\n"
+    for name, value in whole.items():
+        yield f"{opened}  {dumps(name)}: "
+        opened = ",\n"
+        if isinstance(value, Iterator):
+            yield from _list(value)
+        else:
+            yield _deeper(dumps(value, indent=2))
+    yield "{}" if opened == "{\n" else "\n}"
+
+
+def _list(values: Iterable[object]) -> Iterator[str]:
+    of = iter(values)
+    opened = "["
+    while some := list(islice(of, _TOGETHER)):
+        laid = dumps(some, indent=2)
+        yield f"{opened}\n  {_deeper(laid[2:-2])}"  # without the brackets and their line breaks
+        opened = ","
+    yield "[]" if opened == "[" else "\n  ]"
+
+
+def _deeper(laid: str) -> str:
+    """Return JSON as it stands two columns further in, but for its first line."""
+    return laid.replace("\n", "\n  ")
 
 
 def _harmless(line: str) -> str:

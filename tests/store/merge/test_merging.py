@@ -2,11 +2,12 @@
 
 import asyncio
 import itertools
+import operator
 import shutil
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 from tests.engine.bulk.bulk_runs import SOON, bulk_suite, run_bulk
 from tests.engine.harness import Harness
 from tests.engine.judging.bulk.judged_runs import Grading, bulk_judged
+from tests.reports.filled import Plan, Told, cases, fill
 from tests.servers.fake_bulk import FakeBulk
 from tests.store.recounting import recount
 from tests.waiting import until
@@ -27,7 +29,9 @@ from tui_eval.model.states import Verdict
 from tui_eval.store.connection import open_readable, open_writable
 from tui_eval.store.errors import StoreDamagedError, StoreError, StoreOlderError
 from tui_eval.store.files import FileStore
-from tui_eval.store.merge.merging import MergedRun, look, merge
+from tui_eval.store.merge import numbering
+from tui_eval.store.merge.merging import MergedRun, Merging, look, merge
+from tui_eval.store.merge.sources import attached, numbered_otherwise, source_runs
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.run_parts import run_parts
 from tui_eval.store.requests import Verb
@@ -179,6 +183,68 @@ async def test_parts_in_any_order_and_any_number_of_times_are_the_whole_run(
     assert (row.state, row.partial, row.total) == ("done", False, _CASES * 4)
     assert "part" not in row.settings
     assert len(found[0][0]) == row.total
+
+
+async def test_of_several_stores_the_cases_are_closed_up_once(
+    parts: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one_by_one, together = tmp_path / "one-by-one.sqlite3", tmp_path / "together.sqlite3"
+    for store in parts:
+        united(one_by_one, [store])
+    closed = []
+    monkeypatch.setattr(
+        numbering, "close_up", lambda *of, really=numbering.close_up: closed.append(really(*of))
+    )
+    with closing(open_writable(together)) as db:
+        merging = Merging(db)
+        taken = [run.new for store in parts for run in merging.take(store)]
+        (again,) = merging.take(parts[0])
+        assert run_of(together).live
+        merging.close()
+    assert len(closed) == 1
+    assert (sum(taken), again.new + again.taken) == (_CASES * 4, 0)
+    assert facts(together) == facts(one_by_one)
+    assert counted(together) == counted(one_by_one)
+    rows = [run_of(path) for path in (together, one_by_one)]
+    assert [(row.state, row.partial, row.total, row.live) for row in rows] == [
+        ("done", False, _CASES * 4, False)
+    ] * 2
+
+
+@pytest.mark.parametrize("next_one", [0, 1, 2], ids=["the first", "the last", "another"])
+async def test_a_merge_that_was_killed_before_it_closed_up_is_ended_by_any_of_the_stores(
+    parts: list[Path], tmp_path: Path, next_one: int
+) -> None:
+    into, at_once = tmp_path / "into.sqlite3", tmp_path / "at-once.sqlite3"
+    with closing(open_writable(into)) as db:
+        merging = Merging(db)
+        for store in parts[:2]:
+            merging.take(store)
+        assert db.execute("SELECT state, stopped_by FROM runs").fetchone() == (
+            "interrupted",
+            "merge",
+        )
+        db.execute("UPDATE runs SET lease_pid = NULL")  # as a process that is gone
+    united(into, [parts[next_one]])
+    united(at_once, parts[: max(next_one + 1, 2)])
+    assert facts(into) == facts(at_once)
+    assert (run_of(into).state, run_of(into).partial) == ("done", next_one < 2)
+
+
+async def test_a_store_that_cannot_be_used_leaves_what_was_merged_before_it_whole(
+    parts: list[Path], tmp_path: Path
+) -> None:
+    into, alone = tmp_path / "into.sqlite3", tmp_path / "alone.sqlite3"
+    parts[1].write_bytes(b"no store")
+    with closing(open_writable(into)) as db:
+        merging = Merging(db)
+        merging.take(parts[0])
+        with pytest.raises(StoreError):
+            merging.take(parts[1])
+        merging.close()
+    united(alone, parts[:1])
+    assert facts(into) == facts(alone)
+    assert run_of(into).state == "done"
 
 
 async def test_a_run_is_partial_until_all_its_parts_are_there(
@@ -689,6 +755,69 @@ async def test_a_part_whose_cases_have_lost_their_numbers_is_left_out(
     assert "of the whole run" in refused.refusal
     assert looked.refusal == refused.refusal
     assert (facts(into), run_of(into)) == before
+
+
+@contextmanager
+def counted_steps(db: sqlite3.Connection) -> Iterator[list[int]]:
+    """Count what SQLite does meanwhile, in hundreds of its instructions."""
+    done = [0]
+
+    def count() -> int:
+        done[0] += 1
+        return 0  # it goes on
+
+    db.set_progress_handler(count, 100)
+    try:
+        yield done
+    finally:
+        db.set_progress_handler(None, 0)
+
+
+def _note(seen: list[int], steps: list[int], _: int) -> None:
+    seen.append(steps[0])
+
+
+def test_a_portion_takes_the_same_whatever_the_size_of_both_stores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No statement goes through a whole table: a run of millions has thousands of portions."""
+    monkeypatch.setattr("tui_eval.store.merge.merging._PORTION", 100)
+    most: dict[bool, list[int]] = {True: [], False: []}
+    for n in (200, 4000):
+        source, into = tmp_path / f"source{n}.sqlite3", tmp_path / f"into{n}.sqlite3"
+        fill(source, Plan({"gpt": [Told()] * n}, cases(n)))
+        for fresh in (True, False):
+            with closing(open_writable(into)) as db, counted_steps(db) as steps:
+                seen: list[int] = []
+                (run,) = merge(db, source, partial(_note, seen, steps))
+            assert (run.new, run.taken) == ((n, 0) if fresh else (0, n))
+            most[fresh].append(max(map(operator.sub, seen[1:], seen)))
+            with closing(sqlite3.connect(source)) as db, db:  # all of it was scored again since
+                db.execute("UPDATE trials SET since = since + 1, change = change + 10000")
+    assert all(large < 1.2 * small for small, large in most.values()), most
+
+
+async def test_whether_numbers_agree_is_seen_in_time_that_grows_with_the_cases(
+    parts: list[Path], tmp_path: Path
+) -> None:
+    """Two parts of millions of cases are not compared case with case."""
+    into = tmp_path / "into.sqlite3"
+    united(into, parts[:1])
+    more = (
+        "WITH RECURSIVE n (n) AS (SELECT ?1 UNION ALL SELECT n + 1 FROM n WHERE n + 1 < ?2) "
+        "INSERT INTO cases (run, seq, id, data, number) "
+        "SELECT (SELECT id FROM runs), n, ?3 || n, '{}', 2 * n + ?4 FROM n"
+    )
+    counts = []
+    (source,) = source_runs(parts[1])
+    for begin, end in ((1000, 2000), (2000, 5000)):
+        for number, path in enumerate((into, parts[1])):
+            with closing(sqlite3.connect(path)) as db, db:
+                db.execute(more, (begin, end, f"more {number} ", number))
+        with closing(open_writable(into)) as db, attached(db, parts[1]), counted_steps(db) as steps:
+            assert numbered_otherwise(db, source, run_of(into).id) is None
+        counts.append(steps[0])
+    assert counts[1] < 8 * counts[0]
 
 
 async def test_a_run_that_is_live_is_left_out(tmp_path: Path) -> None:

@@ -152,9 +152,10 @@ class RequestHandler:
             if verbs.asks_anew(request.args):
                 self._workers.judging.ask_anew()
         # an engine that died may have begun: what it moved is not moved, nor asked, a second time
-        begun = await self._reading.call(request_moves.moved_by, request.id)
-        chosen = await self._reading.call(verbs.selected, self._run, request.args)
-        trials = [trial for trial in chosen if trial not in begun] if begun else chosen
+        begun = await self._reading.call(request_moves.moved_count, request.id)
+        trials = chosen = await self._reading.call(verbs.selected, self._run, request.args)
+        if begun:
+            trials = await self._reading.call(request_moves.not_moved_yet, request.id, chosen)
         if verb is Verb.RESCORE:
             self._workers.judging.hurry(chosen)
         replaced = await self._reading.call(
@@ -168,7 +169,7 @@ class RequestHandler:
             request=request.id,
             replaced=replaced,
         )
-        found = MoveResult(len(begun))
+        found = MoveResult(begun)
         for begin in range(0, len(trials), _PORTION):
             portion = trials[begin : begin + _PORTION]
 
@@ -182,7 +183,7 @@ class RequestHandler:
             await self._score_as_before(request)
 
         def close(tx: Tx) -> None:
-            answer = verbs.answer_for(verb, len(begun) + len(trials), found)
+            answer = verbs.answer_for(verb, begun + len(trials), found)
             requests.answer(tx, request.id, answer.outcome, answer.detail)
             if found.moved and verb in _BEGINNING and not (self.paused or self._lacking):
                 run_writes.move(tx, self._run, RunState.RUNNING)

@@ -125,12 +125,13 @@ def _move_if_it_makes_sense(
 
 
 def _move(tx: Tx, run_id: int, request_id: int, verb: Verb, args: JsonObject) -> RequestAnswer:
-    begun = request_moves.moved_by(tx.db, request_id)  # by an engine that died
-    chosen = verbs.selected(tx.db, run_id, args)
-    trials = [trial for trial in chosen if trial not in begun] if begun else chosen
-    found = MoveResult(len(begun))
+    begun = request_moves.moved_count(tx.db, request_id)  # by an engine that died
+    trials = verbs.selected(tx.db, run_id, args)
+    if begun:
+        trials = request_moves.not_moved_yet(tx.db, request_id, trials)
+    found = MoveResult(begun)
     found.add(verbs.move_trials(tx.db, run_id, verb, args, request=request_id)(tx, trials))
-    return verbs.answer_for(verb, len(begun) + len(trials), found)
+    return verbs.answer_for(verb, begun + len(trials), found)
 
 
 def _end(tx: Tx, run_id: int) -> None:

@@ -314,7 +314,7 @@ def reopen(tx: Tx, run: int, request: int, *, errored: bool = True) -> int:
     Returns:
         How many trials are open now that were not.
     """
-    begun = request_moves.moved_by(tx.db, request)  # by an engine that died
+    begun = request_moves.moved_count(tx.db, request)  # by an engine that died
     broken = selected(tx.db, run, {"which": TrialOutcome.ERRORS})
     ungraded = _ids(
         tx.db,
@@ -324,16 +324,17 @@ def reopen(tx: Tx, run: int, request: int, *, errored: bool = True) -> int:
         "AND s.verdict = 'ungraded' AND s.source = 'judge') ORDER BY t.place",
         run,
     )
+    if begun:
+        broken = request_moves.not_moved_yet(tx.db, request, broken)
+        ungraded = request_moves.not_moved_yet(tx.db, request, ungraded)
     # what failed after its output was there needs no new one
     moved = sum(
         trial_writes.rescore(tx, trial, keep_findings=True, request=request)
         or trial_writes.retry(tx, trial, request, afresh=False)
         for trial in broken
-        if errored and trial not in begun
+        if errored
     )
     for trial in ungraded:
-        if trial in begun:
-            continue
         names = tx.db.execute(
             "SELECT scorer FROM scores WHERE trial = ? AND current = 1 AND verdict = 'ungraded'",
             (trial,),

@@ -1,5 +1,7 @@
 """The JSON document of a comparison."""
 
+from collections.abc import Iterator, Mapping
+
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.reports.comparison.comparison import (
     ComparisonRow,
@@ -8,12 +10,22 @@ from tui_eval.reports.comparison.comparison import (
 )
 from tui_eval.reports.comparison.flips import Flip
 from tui_eval.reports.comparison.side import Side
-from tui_eval.reports.jsontext import bounds, rounded
+from tui_eval.reports.jsontext import bounds, pieces, rounded
 
 
 def comparison_document(of: RunComparison) -> JsonObject:
     """Return what `compare --json` prints."""
-    scorers: list[Json] = [*of.scorers_differ]
+    flips: list[Json] = list(map(_flip, of.flips))
+    return {**_head(of), "flips": flips, **_tail(of)}
+
+
+def comparison_pieces(of: RunComparison) -> Iterator[str]:
+    """Yield that document as text, piece by piece: of a large run millions of cases may flip."""
+    flips: Mapping[str, object] = {"flips": map(_flip, of.flips)}
+    return pieces({**_head(of), **flips, **_tail(of)})
+
+
+def _head(of: RunComparison) -> JsonObject:
     return {
         "a": _side(of.a),
         "b": _side(of.b),
@@ -21,10 +33,11 @@ def comparison_document(of: RunComparison) -> JsonObject:
         "margin": of.margin,
         "rows": [row_document(row) for row in of.rows],
         "groups": {name: [row_document(row) for row in rows] for name, rows in of.groups.items()},
-        "flips": [_flip(flip) for flip in of.flips],
-        "scorers_differ": scorers,
-        "why_no_groups": of.why_no_groups,
     }
+
+
+def _tail(of: RunComparison) -> JsonObject:
+    return {"scorers_differ": [*of.scorers_differ], "why_no_groups": of.why_no_groups}
 
 
 def row_document(row: ComparisonRow) -> JsonObject:

@@ -18,8 +18,12 @@ NEWER_MEASURE: Final = (
 """Whether a measure `s` of a judge there is newer than that of a run here."""
 
 
-def outputs(db: sqlite3.Connection) -> None:
-    """Take the outputs that trials, their attempts and their grades name, with their long texts."""
+def outputs(db: sqlite3.Connection) -> int:
+    """Take the outputs that trials, their attempts and their grades name, with their long texts.
+
+    Returns:
+        The id of the last output that was here before.
+    """
     named = (
         f"SELECT output FROM src.trials WHERE id IN {_TRIALS} "
         f"UNION SELECT output FROM src.attempts WHERE trial IN {_TRIALS} "
@@ -58,13 +62,20 @@ def outputs(db: sqlite3.Connection) -> None:
         "CROSS JOIN map_outputs o ON o.src = a.output AND NOT o.fresh "
         "CROSS JOIN src.outputs s ON s.id = o.src AND s.superseded = 1)"
     )
+    return int(last)
 
 
-def workspaces(db: sqlite3.Connection) -> list[bytes]:
-    """Name the files that programs left; return the digests of those that are new here."""
+def workspaces(db: sqlite3.Connection, last: int) -> list[bytes]:
+    """Name the files that programs left; return the digests of those that are new here.
+
+    Args:
+        db: The connection.
+        last: The last output that was here before, see `outputs`.
+    """
     left = (
-        "SELECT o.workspace FROM src.outputs o JOIN map_outputs m ON m.src = o.id AND m.fresh "
-        f"WHERE o.workspace IS NOT NULL UNION SELECT workspace FROM src.attempt_records "
+        "SELECT o.workspace FROM map_outputs m CROSS JOIN src.outputs o ON o.id = m.src "
+        f"AND m.dst > {int(last)} WHERE o.workspace IS NOT NULL "
+        "UNION SELECT workspace FROM src.attempt_records "
         f"WHERE trial IN {_TRIALS} AND workspace IS NOT NULL"
     )
     files = f"src.workspace_files s WHERE s.workspace IN ({left})"

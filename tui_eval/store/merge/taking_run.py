@@ -3,7 +3,7 @@
 import json
 import secrets
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tui_eval.store import lease
@@ -54,6 +54,19 @@ def take(tx: Tx, source: SourceRun, target: int | None) -> HeldRun:
         (_HALF, tx.change, run),
     )
     return HeldRun(run, name, number, since)
+
+
+def take_also(tx: Tx, source: SourceRun, held: HeldRun) -> HeldRun:
+    """Have a run that is held take from another store, too."""
+    since = taken(tx.db, held.run, source)
+    _write_down(tx.db, source, held.run, 0)
+    return replace(held, since=since)
+
+
+def is_half(db: sqlite3.Connection, run: int) -> bool:
+    """Return whether a merge into a run was broken off, or goes on."""
+    row = db.execute("SELECT reason IS ? FROM runs WHERE id = ?", (_HALF, run)).fetchone()
+    return bool(row[0])
 
 
 def _write_down(db: sqlite3.Connection, source: SourceRun, run: int, change: int) -> None:
@@ -142,8 +155,8 @@ def _settings(row: RunRow) -> dict[str, object]:
     return dict(settings)
 
 
-def finish(tx: Tx, source: SourceRun, held: HeldRun) -> None:
-    """Write down what was taken, and what the run is by now; let it go."""
+def note(tx: Tx, source: SourceRun, held: HeldRun) -> None:
+    """Write down what was taken, once all of it was."""
     db, row, run = tx.db, source.row, held.run
     facts.of_run(db, row.id, run)
     db.execute("DELETE FROM run_parts WHERE run = ? AND part = ?", (run, NO_PART))
@@ -157,9 +170,20 @@ def finish(tx: Tx, source: SourceRun, held: HeldRun) -> None:
         how="INSERT OR IGNORE",
         parameters=(run, row.id),
     )
-    run_writes.count_anew(tx, run)
     _take_spec(tx, source, run)
     _take_base(db, source, run)
+
+
+def finish(tx: Tx, last: SourceRun, held: HeldRun) -> None:
+    """Write down what a run is by now; let it go.
+
+    Args:
+        tx: The transaction.
+        last: What was taken last.
+        held: The run.
+    """
+    db, run = tx.db, held.run
+    run_writes.count_anew(tx, run)
     (unsettled,) = db.execute(
         "SELECT count(*) FROM trials WHERE run = ? AND state IN ('queued', 'running', 'scoring')",
         (run,),
@@ -176,8 +200,8 @@ def finish(tx: Tx, source: SourceRun, held: HeldRun) -> None:
         (
             run,
             tx.change,
-            _narrowed(source),
-            *(("interrupted", _UNSETTLED, "merge") if unsettled else _ended(row, alone=alone)),
+            _narrowed(last),
+            *(("interrupted", _UNSETTLED, "merge") if unsettled else _ended(last.row, alone=alone)),
         ),
     )
     lease.release(tx, run)

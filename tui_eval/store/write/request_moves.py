@@ -4,12 +4,19 @@ It is what an engine that takes a request over from a dead one need not do again
 taken back. A trial's moves are a stack: only the last one that stands can be taken back.
 """
 
+import json
 import sqlite3
+from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from tui_eval.model.states import TrialState
 from tui_eval.store.text import unpack
 from tui_eval.store.tx import Tx
+
+_TOGETHER: Final = 10_000
+"""Trials that are looked up with one query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,24 +69,37 @@ def record_open(tx: Tx, request: int, run: int) -> None:
     )
 
 
-def moved_by(db: sqlite3.Connection, request: int) -> frozenset[int]:
-    """Return the trials that a request has moved, or whose move it has taken back."""
-    rows = db.execute(
-        "SELECT trial FROM moves WHERE request = ?1 "
-        "UNION SELECT trial FROM moves WHERE undone_by = ?1",
+def moved_count(db: sqlite3.Connection, request: int) -> int:
+    """Count the trials that a request has moved, or whose move it has taken back."""
+    row = db.execute(
+        "SELECT count(*) FROM (SELECT trial FROM moves WHERE request = ?1 "
+        "UNION SELECT trial FROM moves WHERE undone_by = ?1)",
         (request,),
-    )
-    return frozenset(row[0] for row in rows)
+    ).fetchone()
+    return int(row[0])
 
 
-def not_taken_back(db: sqlite3.Connection, request: int) -> list[int]:
+def not_moved_yet(db: sqlite3.Connection, request: int, trials: Sequence[int]) -> Sequence[int]:
+    """Return those of some trials that a request has not dealt with (`moved_count`), in order."""
+    left = array("q")
+    for begin in range(0, len(trials), _TOGETHER):
+        rows = db.execute(
+            "SELECT j.value FROM json_each(?2) j WHERE NOT EXISTS (SELECT 1 FROM moves m "
+            "WHERE m.trial = j.value AND (m.request = ?1 OR m.undone_by = ?1)) ORDER BY j.key",
+            (request, json.dumps([*trials[begin : begin + _TOGETHER]])),
+        )
+        left.extend(row[0] for row in rows)
+    return left
+
+
+def not_taken_back(db: sqlite3.Connection, request: int) -> Sequence[int]:
     """Return the trials whose move by a request is not taken back, in dataset order."""
     rows = db.execute(
         "SELECT m.trial FROM moves m JOIN trials t ON t.id = m.trial "
         "WHERE m.request = ? AND m.undone_by IS NULL ORDER BY t.place",
         (request,),
     )
-    return [row[0] for row in rows]
+    return array("q", (row[0] for row in rows))  # all trials of a run are millions
 
 
 def last(db: sqlite3.Connection, trial: int) -> RequestMove | None:

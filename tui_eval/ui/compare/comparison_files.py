@@ -7,9 +7,8 @@ from typing import Final
 
 from tui_eval.format import size
 from tui_eval.model.home import from_home
-from tui_eval.reports import jsontext
 from tui_eval.reports.comparison.comparison import RunComparison
-from tui_eval.reports.comparison.comparison_document import comparison_document
+from tui_eval.reports.comparison.comparison_document import comparison_pieces
 from tui_eval.reports.exports.whole_file import to_file
 from tui_eval.reports.terminal.comparison_text import comparison_text
 from tui_eval.reports.terminal.tables import AnsiStyle
@@ -21,16 +20,12 @@ _WIDTH: Final = 120
 """Cells of a line of text."""
 
 
-def _as_json(of: RunComparison) -> str:
-    return jsontext.dumps(comparison_document(of), indent=2)
+def _as_text(of: RunComparison) -> Iterator[str]:
+    yield comparison_text(of, width=_WIDTH, ink=AnsiStyle(False))
 
 
-def _as_text(of: RunComparison) -> str:
-    return comparison_text(of, width=_WIDTH, ink=AnsiStyle(False))
-
-
-COMPARISON_FORMATS: Final[dict[str, Callable[[RunComparison], str]]] = {
-    "json": _as_json,
+COMPARISON_FORMATS: Final[dict[str, Callable[[RunComparison], Iterator[str]]]] = {
+    "json": comparison_pieces,
     "txt": _as_text,
 }
 """By the endings of files: what `tui-eval compare` prints."""
@@ -70,7 +65,8 @@ def why_not_written(name: str) -> str | None:
 
 def _write(path: Path, of: RunComparison) -> None:
     def pieces() -> Iterator[str]:
-        yield COMPARISON_FORMATS[path.suffix.removeprefix(".").lower()](of) + "\n"
+        yield from COMPARISON_FORMATS[path.suffix.removeprefix(".").lower()](of)
+        yield "\n"
 
     to_file(path, pieces())
 

@@ -91,8 +91,7 @@ def compare(a: str, b: str, options: CompareOptions, as_json: bool, store: Path 
     `unclear`.
     """
     from tui_eval.cli.named.runs import readable_if_there
-    from tui_eval.reports import jsontext
-    from tui_eval.reports.comparison.comparison_document import comparison_document
+    from tui_eval.reports.comparison.comparison_document import comparison_pieces
     from tui_eval.reports.terminal.comparison_text import comparison_text
     from tui_eval.reports.terminal.tables import AnsiStyle
     from tui_eval.store.read.report_queries import moment
@@ -104,7 +103,7 @@ def compare(a: str, b: str, options: CompareOptions, as_json: bool, store: Path 
             with moment(db):
                 found = _compared(db, (a, b), options)
         if as_json:
-            streams.say(jsontext.dumps(comparison_document(found), indent=2))
+            streams.say_pieces(comparison_pieces(found))
         else:
             ink = AnsiStyle(streams.coloured())
             streams.say(comparison_text(found, width=streams.width(), ink=ink))

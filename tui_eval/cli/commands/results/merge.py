@@ -39,7 +39,7 @@ def merge(stores: tuple[Path, ...], into: Path | None, check: bool, as_json: boo
     missing = [str(store) for store in stores if not store.exists()]
     if missing:
         raise CommandError(f"{', '.join(missing)}: not there; nothing was merged")
-    merged = [(store, _one(store, target, check=check)) for store in stores]
+    merged = _looked_at(stores, target) if check else _merged(stores, target)
     parts = _parts(target, [run for _, runs in merged for run in runs])
     if as_json:
         from tui_eval.reports import jsontext
@@ -55,33 +55,56 @@ def merge(stores: tuple[Path, ...], into: Path | None, check: bool, as_json: boo
     return ExitCode.INCOMPLETE if refused else ExitCode.PASSED
 
 
-def _one(store: Path, target: Path, *, check: bool) -> "list[MergedRun]":
-    """Merge a store, or say what would be."""
-    from tui_eval.store.connection import explain
+def _looked_at(stores: "Sequence[Path]", target: Path) -> "list[tuple[Path, list[MergedRun]]]":
+    """Say what would be merged."""
     from tui_eval.store.merge import merging
 
-    if check:
-        with _readable_if_there(target) as db:
-            return merging.look(db, store)
+    with _readable_if_there(target) as db:
+        return [(store, merging.look(db, store)) for store in stores]
+
+
+def _merged(stores: "Sequence[Path]", target: Path) -> "list[tuple[Path, list[MergedRun]]]":
     from tui_eval.store.connection import open_writable
-    from tui_eval.store.errors import StoreDamagedError
+    from tui_eval.store.merge.merging import Merging
 
     with closing(open_writable(target, streams.tell, streams.tell)) as db:
+        merging = Merging(db)
+        found = []
         try:
-            return merging.merge(db, store, _Progress(store).count)
-        except sqlite3.IntegrityError as error:
-            raise StoreDamagedError(
-                f"{store}: what it has does not go into {target} ({error}); what was taken by then "
-                f"stays, and the run there says that it is half merged"
-            ) from error
-        except sqlite3.Error as error:
-            explained = explain(target, error)
-            if not isinstance(explained, StoreDamagedError):
-                streams.tell(_GOES_ON)
-            raise explained from error
-        except KeyboardInterrupt:
+            for store in stores:
+                with _explained(store, target):
+                    found.append((store, merging.take(store, _Progress(store).count)))
+        finally:
+            with _explained(stores[-1], target):
+                merging.close()
+    return found
+
+
+@contextmanager
+def _explained(store: Path, target: Path) -> "Iterator[None]":
+    """Say of a merge that was broken off what becomes of it.
+
+    Raises:
+        StoreError: the store that takes cannot be used, or what the other has does not go into it.
+    """
+    from tui_eval.store.connection import explain
+    from tui_eval.store.errors import StoreDamagedError
+
+    try:
+        yield
+    except sqlite3.IntegrityError as error:
+        raise StoreDamagedError(
+            f"{store}: what it has does not go into {target} ({error}); what was taken by then "
+            f"stays, and the run there says that it is half merged"
+        ) from error
+    except sqlite3.Error as error:
+        explained = explain(target, error)
+        if not isinstance(explained, StoreDamagedError):
             streams.tell(_GOES_ON)
-            raise
+        raise explained from error
+    except KeyboardInterrupt:
+        streams.tell(_GOES_ON)
+        raise
 
 
 @contextmanager

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator
 
-    from tui_eval.model.json import JsonObject
+    from tui_eval.model.json import Json, JsonObject
     from tui_eval.store.files import FileStore
     from tui_eval.store.rows import RunRow, TrialRow
 
@@ -127,7 +127,7 @@ def show(name: str, shown: _Shown, as_json: bool, store: Path | None) -> None:
         elif as_json:
             from tui_eval.reports import jsontext
 
-            streams.say(jsontext.dumps(_document(db, run, shown), indent=2))
+            streams.say_pieces(jsontext.pieces(_document(db, run, shown)))
         else:
             _print(db, run, shown)
 
@@ -217,23 +217,24 @@ class _Left:
         return {one.index: one.name for one in run_queries.columns(self._db, self._run.id)}
 
 
-def _document(db: "sqlite3.Connection", run: "RunRow", shown: _Shown) -> "JsonObject":
+def _document(
+    db: "sqlite3.Connection", run: "RunRow", shown: _Shown
+) -> "dict[str, Json | Iterator[Json]]":
+    """Return the run's document; trials are read as they are written: all may have failed."""
     from tui_eval.reports.document import document
     from tui_eval.reports.exports.trial_line import TrialLines
     from tui_eval.store.read import report_queries
 
-    whole = document(db, run.id)
+    whole: dict[str, Json | Iterator[Json]] = {**document(db, run.id)}
     made = TrialLines(db, run.id)
     if shown.cases:
-        whole["trials"] = [
+        whole["trials"] = (
             made.json(line)
             for case_id in dict.fromkeys(shown.cases)
             for line in report_queries.lines_of_case(db, run.id, case_id)
-        ]
+        )
     elif shown.failed:
-        whole["trials"] = [
-            made.json(line) for line in report_queries.lines(db, run.id, failed=True)
-        ]
+        whole["trials"] = map(made.json, report_queries.lines(db, run.id, failed=True))
     return whole
 
 
