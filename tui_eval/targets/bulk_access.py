@@ -69,6 +69,4 @@ def with_bulk_price(reply: Output | Failure, prices: BulkPrices | None) -> Outpu
     cost = None if prices is None else prices.prices.of(reply.usage)
     if prices is None or cost is None or not prices.at_most:
         return replace(reply, cost_usd=cost)
-    if isinstance(reply, Failure):
-        return replace(reply, cost_usd=None)
     return replace(reply, cost_usd=None, estimate=Estimate(0, cost))

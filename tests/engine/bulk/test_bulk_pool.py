@@ -94,6 +94,29 @@ async def test_two_answers_to_a_request_were_paid_as_far_as_caps_are_about_it(
     assert 0 < states(harness, run)["error"] < 6
 
 
+@pytest.mark.parametrize(
+    ("answer", "faults", "kind"),
+    [
+        ("", BulkFaults(), "empty_output"),
+        ("yes", BulkFaults(contradict=[0]), "bad_answer"),
+    ],
+    ids=["empty", "two answers"],
+)
+async def test_a_failure_that_is_paid_costs_at_most_what_a_single_call_does(
+    harness: Harness, answer: str, faults: BulkFaults, kind: str
+) -> None:
+    async with FakeBulk(lambda _: answer, faults=faults) as server:
+        run = await run_bulk(harness, bulk_suite(server, 1, target=PRICED))
+    paid = harness.sql(
+        "SELECT min(error_kind), min(about_usd = (input_tokens + output_tokens) * 1e-5) "
+        "FROM attempts WHERE state = 'failed'"
+    )
+    assert paid == [(kind, 1)]
+    ((known, about),) = harness.sql("SELECT cost_usd, about_usd FROM trials WHERE run = ?", run)
+    assert known is None
+    assert about == harness.sql("SELECT sum(about_usd) FROM attempts")[0][0]
+
+
 async def test_where_nothing_fits_under_a_cap_the_run_asks(harness: Harness) -> None:
     async with FakeBulk() as server:
         of = bulk_suite(server, 3, target=PRICED, run={"max_cost_usd": 0.0005})

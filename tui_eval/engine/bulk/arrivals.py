@@ -10,9 +10,9 @@ from tui_eval.engine.bulk.result_lines import (
     ASKED_AGAIN,
     MISSING,
     TWO,
-    TWO_ANSWERS,
     LineCounts,
     by_ordinal,
+    two_answers,
 )
 from tui_eval.engine.journey.journey import Journey
 from tui_eval.engine.journey.steps import Step
@@ -144,7 +144,7 @@ def _too_late(attempt: int, failure: Failure, tx: Tx) -> bool:
 
 def _contradicted(consignment: int, trial: ConsignedTrial, reply: Output | Failure, tx: Tx) -> bool:
     """Let a trial be an error whose request has two answers: nobody knows which one it is."""
-    failure = Failure("bad_answer", TWO_ANSWERS, usage=reply.usage, cost_usd=reply.cost_usd)
+    failure = two_answers(reply)
     if consignment_writes.arrived(tx, consignment, trial.ordinal, TWO):
         trial_writes.fail_attempt(tx, trial.attempt, failure, None)
     else:

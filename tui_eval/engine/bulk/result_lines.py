@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from tui_eval.model.outputs.output import Failure
+from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.providers.bulk.api import BulkLine, StrayLine, token_and_ordinal
 from tui_eval.store.read.figures.call_spending import NO_LINE
 
@@ -13,7 +13,6 @@ ASKED_AGAIN: Final = 2
 MISSING: Final = Failure(NO_LINE, "the provider's results have no line for this request")
 TWO: Final = b"two"
 """What stands for the digest of a line where there were two that differ."""
-TWO_ANSWERS: Final = "the provider's results have two different answers to this request"
 
 
 @dataclass(slots=True)
@@ -24,6 +23,21 @@ class LineCounts:
     """Requests that a line came for, in this reading or before."""
     unknown: int = 0
     """Those that name none of its requests, or nothing at all."""
+
+
+def two_answers(first: Output | Failure) -> Failure:
+    """Return what becomes of a request with two answers: neither counts, and it was paid.
+
+    Args:
+        first: What came first for it, with what it cost.
+    """
+    return Failure(
+        "bad_answer",
+        "the provider's results have two different answers to this request",
+        usage=first.usage,
+        cost_usd=first.cost_usd,
+        estimate=first.estimate,
+    )
 
 
 def by_ordinal(

@@ -278,7 +278,7 @@ class SpendCaps:
             return
         self._calls[payer].answered += 1
         self.grading.bought += isinstance(payer, int) and not of_several
-        about = got.estimate if isinstance(got, Output) else None
+        about = got.estimate
         self._money.took(payer, got.price.known_usd, got.price.about_usd, questions)
         told = (usage.input or 0) + (usage.output or 0)
         self._tokens.took(payer, told, about.tokens if about else None, questions)

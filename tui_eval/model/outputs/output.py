@@ -183,11 +183,14 @@ class Failure:
     """As in `Output`."""
     record: AttemptRecord = NO_RECORD
     """As in `Output`."""
+    estimate: Estimate | None = None
+    """As in `Output`."""
 
     @property
     def price(self) -> "Price":
         """What its call cost, and how one knows."""
-        return _price(self.cost_usd, None, self_reported=self.self_reported)
+        about = None if self.estimate is None else self.estimate.cost_usd
+        return _price(self.cost_usd, about, self_reported=self.self_reported)
 
     @property
     def was_paid(self) -> bool:

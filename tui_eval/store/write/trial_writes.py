@@ -168,7 +168,8 @@ def fail_attempt(tx: Tx, attempt: int, failure: Failure, call_s: float | None) -
     attempt_writes.add_record(tx, attempt, failure.record, failure.workspace)
     output_writes.add_conversation(tx, attempt, failure.messages)
     if failure.was_paid:
-        spending_writes.add(tx, attempt, failure.usage, failure.price, None)
+        beside = None if failure.estimate is None else failure.estimate.tokens
+        spending_writes.add(tx, attempt, failure.usage, failure.price, beside)
 
 
 def drop_attempt(

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tui_eval.engine.bulk.request_file import RequestFile
 from tui_eval.engine.bulk.request_size import sized
-from tui_eval.engine.bulk.result_lines import MISSING, TWO, TWO_ANSWERS, LineCounts, by_ordinal
+from tui_eval.engine.bulk.result_lines import MISSING, TWO, LineCounts, by_ordinal, two_answers
 from tui_eval.engine.departure import Departure, halted
 from tui_eval.engine.journey.off_loop import OffLoop
 from tui_eval.engine.limits.spend_caps import SpendCaps
@@ -229,8 +229,7 @@ def _answered(
 def _contradicted(tx: Tx, call: int, reply: Output | Failure) -> None:
     """Let nothing of a call count that has two answers: nobody knows which one it is."""
     consigned_calls.contradicted(tx, call, TWO)
-    why = Failure("bad_answer", TWO_ANSWERS, usage=reply.usage, cost_usd=reply.cost_usd)
-    _fail(tx, call, why)
+    _fail(tx, call, two_answers(reply))
 
 
 def _in_words(why: Failure) -> str:

@@ -124,7 +124,8 @@ def failed(tx: Tx, call: int, failure: Failure, call_s: float | None) -> None:
     """Write down that a judge gave no reply."""
     tx.db.execute(
         "UPDATE judge_calls SET state = 'failed', call_s = ?, error_kind = ?, error_message = ?, "
-        "input_tokens = ?, output_tokens = ?, cost_usd = ? WHERE id = ?",
+        "input_tokens = ?, output_tokens = ?, cost_usd = ?, about_tokens = ?, about_usd = ? "
+        "WHERE id = ?",
         (
             call_s,
             failure.kind,
@@ -132,6 +133,8 @@ def failed(tx: Tx, call: int, failure: Failure, call_s: float | None) -> None:
             failure.usage.input,
             failure.usage.output,
             None if failure.usage.output is None else failure.cost_usd,
+            None if failure.estimate is None else failure.estimate.tokens,
+            None if failure.estimate is None else failure.estimate.cost_usd,
             call,
         ),
     )
