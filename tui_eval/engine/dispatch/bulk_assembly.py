@@ -111,7 +111,7 @@ class BulkAssembly:
 
         def to_score() -> None:
             for pool in pools.values():
-                pool.look_again(calls=False)
+                pool.settle()
 
         def pool_of(judge: BulkJudge) -> BulkPool:
             calls = judge.calls

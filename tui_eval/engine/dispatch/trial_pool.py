@@ -75,6 +75,8 @@ class TrialPool(WorkerPool):
         self._unwritten_handovers = 0
         """Trials for judges that workers have not written down yet."""
         self._refilling = False
+        self._settling = False
+        """Whether outputs in the store are taken though no call is to begin: grades came."""
         self._unreachable = False
         """Whether the last attempt found nobody: those that back off find out for all others."""
         self._tried_probe = False
@@ -129,6 +131,21 @@ class TrialPool(WorkerPool):
         """
         self.queue.rewind(calls=calls)
         self._hungry.set()
+
+    def settle(self) -> None:
+        """Look for outputs in the store, also where no call is to begin: grades for them came."""
+        self._settling = True
+        self.look_again(calls=False)
+
+    @property
+    def _takes(self) -> bool:
+        """Whether anything is taken now: calls, or outputs whose grades came."""
+        return self._open or (self._settling and not self._coordination.leaving)
+
+    @property
+    def _reads(self) -> bool:
+        """Whether there is more to read of what is taken now."""
+        return self._takes and self.queue.wants(self.limiter.concurrency, calls=self._open)
 
     async def _work(self) -> None:
         unwritten: list[tuple[TrialInFlight, Step]] = []
@@ -275,7 +292,7 @@ class TrialPool(WorkerPool):
 
     def _take(self) -> TrialInFlight | None:
         if not self._open:
-            return None
+            return self._take_graded()
         now = time.monotonic()
         while self._waiting and self._waiting[0][2].withdrawn:
             heapq.heappop(self._waiting)  # nobody waits for it
@@ -293,6 +310,17 @@ class TrialPool(WorkerPool):
         if self.queue.wants(self.limiter.concurrency):
             self._hungry.set()
         return flight_or_none
+
+    def _take_graded(self) -> TrialInFlight | None:
+        """Take an output whose grades may be there; once there is none, the pool rests."""
+        if not self._takes:
+            return None
+        if self.queue.outputs_at_end and not self._refilling:
+            self._settling = False
+        flight = self.queue.take(to_call=False, to_score=self._takes_outputs)
+        if self._reads:
+            self._hungry.set()
+        return flight
 
     @property
     def _takes_outputs(self) -> bool:
@@ -317,7 +345,7 @@ class TrialPool(WorkerPool):
         to_call = may_start and ready is not None and self._spend_caps.may_begin(ready.work.col)
         to_score = self._takes_outputs
         if self._may_leave() or (
-            self._open
+            self._takes
             and self.queue.has(to_call=to_call, to_score=to_score)
             and not self._crowded()
         ):
@@ -359,7 +387,7 @@ class TrialPool(WorkerPool):
         while not self._ended:
             await self._hungry.wait()
             self._hungry.clear()
-            while not self._ended and self._open and self.queue.wants(self.limiter.concurrency):
+            while not self._ended and self._reads:
                 self._refilling = True
                 try:
                     await self.queue.refill(self._portion())

@@ -104,14 +104,20 @@ class WorkQueue:
         while (ready := self.take()) is not None:
             self.flights.pop(ready.work.trial, None)
 
-    def wants(self, most: int) -> bool:
+    @property
+    def outputs_at_end(self) -> bool:
+        """Whether every output to be scored has been handed out, as far as the store was read."""
+        return self._all_to_score and not self._to_score
+
+    def wants(self, most: int, *, calls: bool = True) -> bool:
         """Whether there is more to read and room for it.
 
         Args:
             most: How many of a kind are read ahead.
+            calls: Whether trials that need a call are wanted, too.
         """
         return (not self._all_to_score and len(self._to_score) <= most) or (
-            not self._all_to_call and len(self._to_call) <= most
+            calls and not self._all_to_call and len(self._to_call) <= most
         )
 
     async def refill(self, size: int) -> None:

@@ -1,4 +1,7 @@
-from tests.engine.bulk.bulk_runs import SOON, run_bulk
+from collections.abc import Mapping
+from typing import Any
+
+from tests.engine.bulk.bulk_runs import SOON, run_bulk, working
 from tests.engine.harness import Harness
 from tests.engine.judging.bulk.judged_runs import (
     Grading,
@@ -9,6 +12,8 @@ from tests.engine.judging.bulk.judged_runs import (
     open_ones,
 )
 from tests.servers.fake_bulk import FakeBulk
+from tests.servers.fake_judge import Item, by_number
+from tests.waiting import until
 from tui_eval.engine.engine import Engine
 from tui_eval.store.requests import Verb
 
@@ -129,3 +134,26 @@ async def test_what_is_sent_holds_its_room_also_for_the_next_engine(harness: Har
         await Engine(harness.path, run, polling=SOON).run()
     assert_graded(harness, run, 8)
     assert len(server.ledger.consignments) > 1
+
+
+async def test_grades_that_come_while_a_run_is_paused_count(harness: Harness) -> None:
+    """What they lack waits until it goes on: nothing further is sent."""
+
+    def lacking_once(item: Item) -> Mapping[str, Any] | None:
+        return None if len(grading.items) == 1 and item["output"] == "q3" else by_number(item)
+
+    grading = Grading(lacking_once)
+    async with (
+        FakeBulk(grading, looks=0) as server,
+        working(harness, bulk_judged(server, 8, judge={"batch_size": 8})) as (run, _),
+    ):
+        await server.happened("create")
+        await harness.asked(run, Verb.PAUSE)
+        server.finish()
+        server.looks = 1
+        await until(lambda: harness.counts(run).done == 7)
+        assert harness.row(run).state == "paused"
+        assert server.counts["create"] == 1
+        await harness.asked(run, Verb.CONTINUE)
+    assert_graded(harness, run, 8)
+    assert [len(one.requests) for one in server.ledger.consignments] == [1, 1]
