@@ -10,9 +10,9 @@ from enum import IntEnum
 from math import isqrt
 
 from tui_eval.engine.limits.admission import NO_LIMITS
+from tui_eval.engine.limits.call_budget import CallBudget
 from tui_eval.engine.limits.gradient import Gradient, LatencyTrend
 from tui_eval.engine.limits.overload import STATUSES, Overload, OverloadVerdict
-from tui_eval.engine.limits.rate_budget import RateBudget
 from tui_eval.engine.limits.started_call import LimitChange, StartedCall
 from tui_eval.model.bounds import MOST_CALLS
 from tui_eval.model.outputs.attempt_record import AttemptProgress
@@ -141,9 +141,7 @@ class Limiter:
         self._untold: EndpointEvent | None = None
         """Why it is left alone, until that is written down."""
         self._ramp = self.concurrency
-        self._requests = None if rpm is None else RateBudget(rpm)
-        self._tokens = None if tpm is None else RateBudget(tpm)
-        self._call_tokens = 0.0
+        self._budget = CallBudget(rpm, tpm)
 
     @property
     def follows_machine(self) -> bool:
@@ -166,22 +164,16 @@ class Limiter:
         """Whether a call may leave now."""
         if self.paused_since is not None:
             return self.in_flight == 0 and now >= self._probe_at
-        if self._tokens is not None and not self._call_tokens and self.in_flight:
-            return False  # the first call tells how many tokens one takes
-        return self.in_flight < min(self.concurrency, self._ramp) and self._budget_wait(now) <= 0
+        if self._budget.awaits_first and self.in_flight:
+            return False
+        return self.in_flight < min(self.concurrency, self._ramp) and self._budget.wait_s(now) <= 0
 
     def again_at(self, now: float) -> float | None:
         """When `may_start` may change by time alone; None: it waits for a call to end."""
         if self.paused_since is not None:
             return None if self.in_flight else self._probe_at
-        wait = self._budget_wait(now)
+        wait = self._budget.wait_s(now)
         return now + wait if wait > 0 else None
-
-    def _budget_wait(self, now: float) -> float:
-        """Return the seconds until the budgets allow a call as large as the usual one."""
-        requests = 0.0 if self._requests is None else self._requests.wait_s(1, now)
-        tokens = 0.0 if self._tokens is None else self._tokens.wait_s(round(self._call_tokens), now)
-        return max(requests, tokens)
 
     @property
     def throttled(self) -> bool:
@@ -189,21 +181,18 @@ class Limiter:
         return (
             self.paused_since is not None
             or self._ramp < self.concurrency
-            or self._tokens is not None
+            or self._budget.counts_tokens
         )
 
     @property
     def bound_by_slots(self) -> bool:
         """Whether nothing but calls in flight keeps others from leaving."""
-        return not self.throttled and self._requests is None
+        return not self.throttled and self._budget.unbounded
 
     def begin(self, now: float) -> StartedCall:
         """Count a call that leaves; return what tells it from others."""
         self.in_flight += 1
-        if self._requests is not None:
-            self._requests.spend(1, now)
-        if self._tokens is not None:
-            self._tokens.spend(round(self._call_tokens), now)
+        self._budget.spend(now)
         if self.in_flight >= self.concurrency:
             self._was_bound = True
         if self.paused_since is not None:
@@ -217,7 +206,7 @@ class Limiter:
         pauses that all have.
         """
         pause = self._probe_at - now if self.paused_since is not None else 0.0
-        return max(0.0, pause, self._budget_wait(now))
+        return max(0.0, pause, self._budget.wait_s(now))
 
     def begin_further(self, begun: StartedCall, now: float) -> StartedCall:
         """Count a further call in the slot of one that is over; return its handle."""
@@ -266,7 +255,7 @@ class Limiter:
         if begun is not None and begun.place is not None:
             self._gradient.end(begun.place, call_s)
         if isinstance(reply, Output):
-            self._learn_tokens(reply, now)
+            self._budget.learn(reply, now)
             self._succeeded(now)
             self._look_at_overload(now, turned_away=False)
         elif reply.refused:
@@ -279,14 +268,6 @@ class Limiter:
             self._timed_out_at(now)
         else:
             self._broken = 0  # it is there, whatever it says
-
-    def _learn_tokens(self, reply: Output, now: float) -> None:
-        """Spend what a call took beyond the guess, and guess better."""
-        if self._tokens is None:
-            return
-        took = (reply.usage.input or 0) + (reply.usage.output or 0)
-        self._tokens.spend(took - round(self._call_tokens), now)
-        self._call_tokens += (took - self._call_tokens) / (8 if self._call_tokens else 1)
 
     def _succeeded(self, now: float) -> None:
         self.successes += 1

@@ -1,15 +1,19 @@
 """The line above the table: what is listed, how it divides, how it is sorted."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from tui_eval.format import number
+from tui_eval.format import many, number
 from tui_eval.store.read.run_counts import Counts
 from tui_eval.store.search.views import UNMET, Condition, FilterKind, TrialOutcome, View
+from tui_eval.ui.run.detail.detail_title import ListPosition
 from tui_eval.ui.run.figures import Figures
 from tui_eval.ui.run.head.pace_line import as_fits
 from tui_eval.ui.run.list.filters import order_words, part_words
+from tui_eval.ui.run.list.view_lookup import TrialSearch
 from tui_eval.ui.theme.glyphs import Glyphs
 from tui_eval.ui.theme.tones import Tone
+from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.toned import Piece, fit, width_of
 
 _FILTER = "filter"
@@ -17,6 +21,92 @@ _LONGEST = (32, 20, 12)
 """Cells of one condition, where there is room and where there is less."""
 _UNDIVIDED = ((), (Condition(FilterKind.STANDS, TrialOutcome.FAILED),), (UNMET,))
 """Parts of lists whose failures are all there are: of others it would say what is not in them."""
+
+
+_WIDE = 90
+"""Cells from which on there is room for how many trials have been searched."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownList:
+    """What the line says of a list."""
+
+    total: Counts
+    """How all trials stand."""
+    figures: Figures | None
+    """What has been counted of it; None: nothing yet."""
+    wanted: View
+    """What is asked for."""
+    view: View
+    """What is listed so far: of the view before, as long as nothing of the wanted one is known."""
+    n: int
+    """How many rows that is."""
+    in_row: int
+    """Trials of a case."""
+    listing: bool
+    """Whether nothing of the wanted view is known yet."""
+    search: TrialSearch | None
+    """How far it is searched for; None: it is not, or no more."""
+    following: bool
+    """Whether the cursor goes along with what is settled."""
+    hidden_marks: int
+    """Trials that are marked and not listed."""
+    place: ListPosition
+    """Where the trial under the cursor stands, and how many are marked."""
+    asked: Sequence[str]
+    """What is asked of the run, in words."""
+
+
+class FilterLine(Bar):
+    """The line; a click on a word does what its key does."""
+
+    def __init__(self, glyphs: Glyphs) -> None:
+        super().__init__(id="filter", fill=glyphs.rule, frame=True)
+        self._glyphs = glyphs
+
+    def show_list(self, shown: ShownList, width: int) -> None:
+        """Say what is listed, how it divides, and what is asked of the run.
+
+        Args:
+            shown: What there is to say.
+            width: Cells of the whole list.
+        """
+        right = [Piece(f" {word} ", "accent") for word in shown.asked]
+        if shown.listing:
+            right.append(Piece(f" listing{self._glyphs.working} ", "dim"))
+        if shown.following:
+            right.append(Piece(" following ", "accent", "follow"))
+        if shown.place.marked:
+            hidden = shown.hidden_marks
+            beside = f", {number(hidden)} not shown" if hidden else ""
+            marked = f" {number(shown.place.marked)} marked{beside} "
+            right.append(Piece(marked, "accent", "unmark"))
+        right.append(Piece(f" {number(shown.place.at)}/{number(shown.place.listed)} ", "dim"))
+        right.append(Piece(self._glyphs.rule, "dim"))
+        left = filter_words(
+            shown.total,
+            shown.figures,
+            shown.wanted,
+            _listed_words(shown, self._glyphs, wide=width >= _WIDE),
+            self._glyphs,
+            self.room - sum(width_of(piece.text) for piece in right),
+        )
+        self.show(left, right)
+
+
+def _listed_words(shown: ShownList, glyphs: Glyphs, *, wide: bool) -> str:
+    """Return how many are listed, of how many."""
+    total, search = shown.total.total, shown.search
+    if shown.listing:
+        return f"{glyphs.working} of {number(total)}"
+    if search is None:
+        whole = many(total // shown.in_row, "case") if shown.view.by_case else number(total)
+        return f"{number(shown.n)} of {whole}" if shown.wanted.narrowed else whole
+    if wide:
+        searched = f"{number(search.searched)} of {number(search.total)}"
+    else:
+        searched = f"{search.searched * 100 // max(search.total, 1)}%"
+    return f"{number(shown.n)} so far, searched {searched}"
 
 
 def filter_words(

@@ -11,7 +11,6 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Input
 
-from tui_eval.format import many, number
 from tui_eval.reports.live_results import LiveResults
 from tui_eval.store.errors import UnknownRunError
 from tui_eval.store.read import run_queries
@@ -26,7 +25,7 @@ from tui_eval.ui.run.detail.detail_title import ListPosition
 from tui_eval.ui.run.detail.trial_detail import ZOOMED
 from tui_eval.ui.run.figures import Figures
 from tui_eval.ui.run.list.case_row import is_unmet
-from tui_eval.ui.run.list.filter_line import filter_words
+from tui_eval.ui.run.list.filter_line import FilterLine, ShownList
 from tui_eval.ui.run.list.loaded_trials import LoadedTrials
 from tui_eval.ui.run.list.marking import Marking
 from tui_eval.ui.run.list.marks import MarkedTrials
@@ -35,13 +34,9 @@ from tui_eval.ui.run.list.view_lookup import ListedTrials, ViewLookup
 from tui_eval.ui.run.observed_run import ObservedRun
 from tui_eval.ui.run.snapshot import Snapshot
 from tui_eval.ui.store_access.read_pace import rest
-from tui_eval.ui.widgets.bar import Bar
 from tui_eval.ui.widgets.rows import Rows
-from tui_eval.ui.widgets.toned import Piece, width_of
 
 _RELIST_S = 0.5
-_WIDE = 90
-"""Cells from which on there is room for how many trials have been searched."""
 _RELIST_SHARE = 10
 """A list that takes a second to find is found again every ten."""
 
@@ -63,7 +58,7 @@ class TrialList(Vertical):
         self._run = run
         self._run_name: str | None = None
         """None: not known yet."""
-        self._glyphs = glyphs = context.glyphs
+        glyphs = context.glyphs
         self.view = View()
         """Which trials are listed, and in which order; the list may still be on its way."""
         self.following = False
@@ -93,7 +88,7 @@ class TrialList(Vertical):
             select_on_focus=False,
         )
         """Where one types what to find; shown while one does."""
-        self._line = Bar(id="filter", fill=glyphs.rule, frame=True)
+        self._line = FilterLine(glyphs)
         self._epoch_open = False
         """Whether the epoch to stand on is chosen once its row has been read."""
         self._acted: int | None = None
@@ -231,42 +226,24 @@ class TrialList(Vertical):
         snapshot, results = self._run.snapshot, self._run.results
         if snapshot is None:
             return
-        total = snapshot.total if results is None else results.total  # as the head has it too
-        right = [Piece(f" {word} ", "accent") for word in commands.for_run(snapshot.pending)]
-        if self._listed is None:
-            right.append(Piece(f" listing{self._glyphs.working} ", "dim"))
-        if self.following:
-            right.append(Piece(" following ", "accent", "follow"))
-        if self.marks.count:
-            hidden = self._hidden_marks
-            beside = f", {number(hidden)} not shown" if hidden else ""
-            marked = f" {number(self.marks.count)} marked{beside} "
-            right.append(Piece(marked, "accent", "unmark"))
-        right.append(Piece(f" {number(self.place.at)}/{number(self.place.listed)} ", "dim"))
-        right.append(Piece(self._glyphs.rule, "dim"))
-        left = filter_words(
-            total,
-            self._run.figures,
-            self.view,
-            self._listed_words(total.total),
-            self._glyphs,
-            self._line.room - sum(width_of(piece.text) for piece in right),
+        listed = self._listed
+        self._line.show_list(
+            ShownList(
+                total=snapshot.total if results is None else results.total,  # as the head has it
+                figures=self._run.figures,
+                wanted=self.view,
+                view=self.trials.view,
+                n=self.trials.count,
+                in_row=self.trials.width,
+                listing=listed is None,
+                search=None if listed is None else listed.going_on,
+                following=self.following,
+                hidden_marks=self._hidden_marks,
+                place=self.place,
+                asked=commands.for_run(snapshot.pending),
+            ),
+            self.size.width,
         )
-        self._line.show(left, right)
-
-    def _listed_words(self, total: int) -> str:
-        if self._listed is None:
-            return f"{self._glyphs.working} of {number(total)}"
-        search, by_case = self._listed.going_on, self.trials.view.by_case
-        if search is None:
-            cases = many(total // self.trials.width, "case")
-            whole = cases if by_case else number(total)
-            return f"{number(self.trials.count)} of {whole}" if self.view.narrowed else whole
-        if self.size.width < _WIDE:
-            searched = f"{search.searched * 100 // max(search.total, 1)}%"
-        else:
-            searched = f"{number(search.searched)} of {number(search.total)}"
-        return f"{number(self.trials.count)} so far, searched {searched}"
 
     def tick(self) -> None:
         """Let the clocks of open trials run on."""
