@@ -8,11 +8,16 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
+from tests import sampling
 from tests.containers import Podman, working_podman
 from tests.prepared import prepared_starts
 from tui_eval.cli import logs
 from tui_eval.providers import keys
+
+_GARBAGE = (10_000, 20, 50)
+"""How much is made before each generation of garbage is looked for."""
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -21,6 +26,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     Pytest compiles a module of tests when it is first imported, ten seconds for all: in each worker
     where they import them in one order, and once where each begins elsewhere.
     """
+    if settings.get_current_profile_name() != sampling.WHOLE:
+        _draw_nothing_from_source()
     worker = getattr(session.config, "workerinput", None)
     if worker is None:
         return
@@ -35,9 +42,28 @@ def pytest_sessionstart(session: pytest.Session) -> None:
             return
 
 
+def _draw_nothing_from_source() -> None:
+    """Let properties draw nothing that stands in the package's modules.
+
+    Each worker would look through them all, two seconds the first time, and which there are hangs
+    on what was imported by then.
+    """
+    providers._get_local_constants = lambda: providers._local_constants  # there is no setting
+
+
+def pytest_configure() -> None:
+    """Let nobody look for garbage while thousands of tests are made, which stay."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Let nobody look for garbage among thousands of tests, which stay: a tenth of the CPU."""
+    """Let garbage be looked for seldom, and not among thousands of tests, which stay.
+
+    As the interpreter begins it would take a tenth of the CPU of tests that open the app.
+    """
     gc.freeze()
+    gc.set_threshold(*_GARBAGE)
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

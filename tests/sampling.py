@@ -8,7 +8,7 @@ from hypothesis import settings
 
 T = TypeVar("T")
 
-_WHOLE: Final = "whole"
+WHOLE: Final = "whole"
 """The profile of Hypothesis with which `make faults` runs."""
 
 
@@ -28,7 +28,7 @@ def one_in(n: int, values: Iterable[Any]) -> list[Any]:
 
 def some(n: int, values: Sequence[T]) -> Sequence[T]:
     """Return each `n`th of values that one test goes through, and all of them in `make faults`."""
-    return values if settings.get_current_profile_name() == _WHOLE else values[::n]
+    return values if settings.get_current_profile_name() == WHOLE else values[::n]
 
 
 def examples(most: int) -> int:
@@ -36,5 +36,5 @@ def examples(most: int) -> int:
 
     In other runs it is the same share as of the properties that name no number.
     """
-    whole = settings.get_profile(_WHOLE).max_examples
+    whole = settings.get_profile(WHOLE).max_examples
     return max(1, most * settings().max_examples // whole)

@@ -406,6 +406,10 @@ class CommandLine:
     place: str
     words: tuple[str, ...]
 
+    @property
+    def page(self) -> str:
+        return self.place.partition(":")[0]
+
 
 def command_lines() -> Iterator[CommandLine]:
     for block in blocks("sh"):
@@ -443,19 +447,31 @@ def calls(place: str, line: str) -> Iterator[CommandLine]:
 SHOWN = list(dict.fromkeys(command_lines()))
 
 
-@pytest.mark.parametrize("shown", SHOWN, ids=lambda one: f"{one.place} {' '.join(one.words)}")
+@pytest.mark.parametrize("page", sorted({shown.page for shown in SHOWN}))
 def test_every_command_line_shown_parses(
-    shown: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    words = list(shown.words)
+    refused = []
+    for shown in SHOWN:
+        if shown.page != page:
+            continue
+        try:
+            parse(shown.words)
+        except click.ClickException as error:
+            refused.append(f"{shown.place} {shlex.join(shown.words)}: {error.format_message()}")
+    assert refused == []
+
+
+def parse(words: Sequence[str]) -> None:
+    """Read the words of a command line as the program does; its suites are in this folder."""
     for word in words:
         if word.endswith(".toml"):
             Path(word).parent.mkdir(parents=True, exist_ok=True)
             Path(word).touch()
-    context = cli.make_context("tui-eval", words.copy())
+    context = cli.make_context("tui-eval", [*words])
     if words and not words[0].startswith("-"):
-        name, command, rest = cli.resolve_command(context, words)
+        name, command, rest = cli.resolve_command(context, [*words])
         assert command is not None
         if rest or not any(isinstance(one, click.Argument) for one in command.params):
             command.make_context(name, rest, parent=context)
@@ -696,15 +712,17 @@ def anchors(file: Path) -> Sequence[str]:
     return [slug(heading) for heading in PAGES[file].headings()]
 
 
-@pytest.mark.parametrize(
-    "link", list(links()), ids=lambda one: f"{one.file.relative_to(ROOT)} {one.to}"
-)
-def test_every_link_leads_somewhere(link: Link) -> None:
+def test_every_link_leads_somewhere() -> None:
+    assert [
+        f"{link.file.relative_to(ROOT)} {link.to}" for link in links() if not arrives(link)
+    ] == []
+
+
+def arrives(link: Link) -> bool:
+    """Whether there is what a link leads to, and the heading in it."""
     path, _, anchor = link.to.partition("#")
     target = (link.file.parent / path).resolve() if path else link.file
-    assert target.exists()
-    if anchor:
-        assert anchor in anchors(target)
+    return target.exists() and (not anchor or anchor in anchors(target))
 
 
 def test_every_page_is_led_to() -> None:
