@@ -66,6 +66,55 @@ def test_a_screen_shows_what_goes_on_and_the_sum_of_all(tmp_path: Path) -> None:
     assert all(f"run-{n:02}" in whole for n in range(30))
 
 
+def test_a_part_that_was_lost_and_run_again_counts_once(tmp_path: Path) -> None:
+    silent = NOW - SILENT_S - 5
+    put(
+        tmp_path,
+        post("lost", part="1/3", at=silent),
+        post("left", part="2/3", state="interrupted", at=silent),
+        post("again", part="1/3", state="done", settled=900),
+        post("anew", part="2/3"),
+        post("alone", part="3/3", state="interrupted", at=silent),
+    )
+    board = read_board(tmp_path, NOW)
+    again = {one.post.run for one in board.entries if one.run_again}
+    assert again == {"lost", "left"}
+    assert (board.sum("settled"), board.sum("total")) == (900 + 2 * 640, 3 * 900)
+    assert board.cost_usd == 5 * 0.25  # what was paid is paid
+    assert not board.ended
+    shown = board_text(board, NOW, 200, AnsiStyle())
+    assert shown.count("run again") == 2
+
+
+def test_a_board_has_ended_where_what_was_lost_was_run_again(tmp_path: Path) -> None:
+    put(tmp_path, post("lost", at=NOW - SILENT_S - 5), post("again", state="done"))
+    assert read_board(tmp_path, NOW).ended
+
+
+def test_a_run_that_goes_on_at_another_machine_is_one(tmp_path: Path) -> None:
+    put(tmp_path, post(host="two", settled=700), post(state="interrupted", at=NOW - 9))
+    (entry,) = read_board(tmp_path, NOW).entries
+    assert (entry.post.host, entry.post.settled) == ("two", 700)
+
+
+@pytest.mark.parametrize(
+    ("money", "said"),
+    [
+        ({"cost_usd": None}, "at least $0.25"),
+        ({"cost_usd": None, "known_usd": 0.5, "unestimated": True}, "at least $0.75"),
+        ({"cost_usd": None, "about_usd": 0.5}, "about $0.75"),
+        ({"cost_usd": None, "about_usd": 0.5, "unestimated": True}, "at least about $0.75"),
+        ({"cost_usd": 0.75}, "$1.00"),
+    ],
+)
+def test_money_of_which_some_is_known_is_told(
+    tmp_path: Path, money: dict[str, object], said: str
+) -> None:
+    put(tmp_path, post("a"), post("b", part="2/3", **money))
+    lines = board_text(read_board(tmp_path, NOW), NOW, 200, AnsiStyle()).splitlines()
+    assert f"  {said}  " in lines[-1] + "  "
+
+
 def test_an_engine_that_says_nothing_is_told(tmp_path: Path) -> None:
     put(tmp_path, post("a", at=NOW - SILENT_S - 5), post("b", at=NOW - SILENT_S - 5, state="done"))
     silent = {one.post.run: one.silent_s for one in read_board(tmp_path, NOW).entries}

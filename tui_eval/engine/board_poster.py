@@ -128,6 +128,9 @@ class BoardPoster:
             wall_s=round(row.wall(now), 3),
             part=self._part,
             cost_usd=counts.cost_usd,
+            known_usd=counts.known_usd,
+            about_usd=counts.about_usd,
+            unestimated=counts.unestimated,
         )
         made = hashlib.sha256(f"{post.host} {row.created_at!r}".encode()).hexdigest()[:8]
         return self._folder / f"{row.name}-{made}.json", post

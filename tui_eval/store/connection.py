@@ -145,8 +145,8 @@ def open_readable(path: Path) -> sqlite3.Connection:
         db.close()
         raise StoreOlderError(
             f"{path}: written by an older tui-eval (schema {known}, this one reads "
-            f"{len(schema.MIGRATIONS)}); `tui-eval run`, or any other command that writes to it, "
-            f"brings it up to date"
+            f"{len(schema.MIGRATIONS)}); `tui-eval runs --store {path}` brings it up to date, and "
+            f"keeps beside it what it was"
         )
     return db
 

@@ -721,7 +721,7 @@ def test_a_store_is_not_merged_into_itself_nor_one_that_is_none(
         shutil.copy(path, older)
         with closing(sqlite3.connect(older)) as other:
             other.execute("PRAGMA user_version = 3")
-        with pytest.raises(StoreOlderError, match="older"):
+        with pytest.raises(StoreOlderError, match=r"runs --store .*older\.sqlite3` brings it up"):
             merge(db, older)
 
 

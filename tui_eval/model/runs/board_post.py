@@ -33,6 +33,12 @@ class BoardPost:
     """Its part of a whole run, as in `3/16`; None: it is no part."""
     cost_usd: _Amount | None = None
     """What its targets cost so far; None: some of it is unknown."""
+    known_usd: _Amount = 0.0
+    """What is known of that."""
+    about_usd: _Amount | None = None
+    """That, and estimates where no endpoint told; None: nothing is estimated."""
+    unestimated: bool = False
+    """Whether some of what is unknown is not in `about_usd` either."""
 
     def as_json(self) -> JsonObject:
         """Return what the file holds."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from tui_eval.format import age, clock, money, number
+from tui_eval.format import age, clock, cost, number
 from tui_eval.model.visible import visible_line
 from tui_eval.reports.board import Board, BoardEntry
 from tui_eval.reports.terminal.tables import GAP, AnsiStyle, TableColumn, folded, table
@@ -42,7 +42,7 @@ def board_text(of: Board, now: float, width: int, ink: AnsiStyle, height: int | 
 def _on_screen(of: Board, now: float, width: int, ink: AnsiStyle, rows: int) -> list[str]:
     entries = of.entries
     if len(entries) > rows:
-        going_on_first = sorted(range(len(entries)), key=lambda n: (entries[n].ended, n))
+        going_on_first = sorted(range(len(entries)), key=lambda n: (entries[n].over, n))
         entries = [entries[n] for n in sorted(going_on_first[:rows])]
     columns = _columns(of, entries, now)
     for title in _LEAST_TOLD:
@@ -51,7 +51,7 @@ def _on_screen(of: Board, now: float, width: int, ink: AnsiStyle, rows: int) -> 
         columns = [one for one in columns if one.title != title]
     lines = table(columns, width, ink)
     if left := len(of.entries) - len(entries):
-        lines.append(f"{left:,} more, {sum(one.ended for one in of.entries):,} of all have ended")
+        lines.append(f"{left:,} more, {sum(one.over for one in of.entries):,} of all have ended")
     return lines
 
 
@@ -77,7 +77,7 @@ def _columns(of: Board, entries: Sequence[BoardEntry], now: float) -> list[Table
         counted("failed", "failed"),
         counted("errors", "errors"),
         counted("ungraded", "ungraded"),
-        TableColumn("cost", [*(money(post.cost_usd) for post in posts), money(of.cost_usd)]),
+        TableColumn("cost", [*map(cost, posts), cost(of)]),
         TableColumn("worked", [*(clock(post.wall_s) for post in posts), ""]),
         TableColumn("told", [*(age(post.at, now) for post in posts), ""]),
     ]
@@ -85,6 +85,8 @@ def _columns(of: Board, entries: Sequence[BoardEntry], now: float) -> list[Table
 
 
 def _state(entry: BoardEntry) -> str:
+    if entry.run_again:
+        return "run again"
     return entry.post.state if entry.silent_s is None else f"{entry.post.state}? silent"
 
 
