@@ -142,7 +142,7 @@ def _opened(name: str, key: bytes, terminal: Terminal) -> Row:
     for _ in range(_TIMES):
         cpu = terminal.cpu_s()
         ends = terminal.bursts_after(key, _QUIET_S, _BURST_S)
-        taken.append(ends[-1] if ends else 0.0)
+        taken.append(ends[-1])
         used.append(terminal.cpu_s() - cpu)
         bursts = max(bursts, len(ends))
         terminal.press(_ESCAPE)

@@ -139,20 +139,25 @@ class Terminal:
 
         Args:
             keys: What is pressed.
-            quiet_s: Seconds after which nothing more comes.
+            quiet_s: Seconds after which nothing more comes, once something has.
             apart_s: Seconds without anything between two bursts.
+
+        Raises:
+            TimeoutError: nothing has come at all; with what it shows instead.
         """
         ends: list[float] = []
         kept: list[bytes] = []
         began = last = time.monotonic()
         self.process.write(keys)
-        while (left := last + quiet_s - time.monotonic()) > 0:
+        while (left := last + (quiet_s if ends else _LATE_S) - time.monotonic()) > 0:
             if select.select([self.process.fd], [], [], left)[0]:
                 kept.append(os.read(self.process.fd, 1 << 16))
                 before, last = last, time.monotonic()
                 if ends and last - before <= apart_s:
                     ends.pop()
                 ends.append(last - began)
+        if not ends:
+            raise TimeoutError("\n".join([f"nothing seen of {keys!r}:", *self.lines]))
         for data in kept:
             self.written += len(data)
             self._stream.feed(data)

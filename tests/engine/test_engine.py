@@ -48,7 +48,10 @@ async def test_a_wrong_answer_fails_with_expected_against_got(harness: Harness) 
 
 
 async def test_passing_faults_cost_further_requests_and_no_result(harness: Harness) -> None:
-    """The mix: 20 × 429, 10 × 500, 4 cut, 2 hanging, 4 invalid: 200 right, 40 asked again."""
+    """The mix: 20 × 429, 10 × 500, 4 cut, 2 hanging, 4 invalid: 200 right, 40 asked again.
+
+    On a busy machine other calls than the two that hang may take longer than they may.
+    """
     faults = tuple(
         (
             refuse(429, "rate_limit_exceeded", retry_after="0.05")
@@ -59,10 +62,13 @@ async def test_passing_faults_cost_further_requests_and_no_result(harness: Harne
         for reply, n in Mix.FAULTS
     )
     async with FakeModel(script=Mix(seed=7, faults=faults), latency=0.005) as server:
-        run = await harness.run(suite(server.base_url, 200, run={"timeout": 1.0}))
+        run = await harness.run(suite(server.base_url, 200, run={"timeout": 3.0}))
     counts = harness.counts(run)
-    assert (counts.passed, counts.error, counts.retries) == (200, 0, 40)
-    assert server.requests == 240
+    assert (counts.passed, counts.error) == (200, 0)
+    ((timeouts,),) = harness.sql("SELECT count(*) FROM attempts WHERE error_kind = 'timeout'")
+    assert timeouts >= 2
+    assert counts.retries - timeouts == 38
+    assert 240 <= server.requests <= 200 + counts.retries
     waited = harness.sql(
         "SELECT wait_s FROM attempts WHERE number = 2 AND trial IN "
         "(SELECT trial FROM attempts WHERE status = 429)"

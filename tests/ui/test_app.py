@@ -330,6 +330,17 @@ async def test_keys_in_the_last_line_can_be_clicked(store: Path) -> None:
         await until(pilot, lambda: stands_on(app.screen, "case-003"))
 
 
+async def test_a_greyed_key_in_the_last_line_says_why_when_it_is_clicked(store: Path) -> None:
+    plain_run(store, 5)
+    app = app_on(store, run="last")
+    async with shown_on(app, (160, 24)) as pilot:
+        await run_screen(pilot)
+        await until_shown(pilot, "c cancel")
+        await pilot.click(offset=(lines(app)[-1].index("cancel"), 23))
+        await until_shown(pilot, "settled already (done)")
+    assert sql(store, "SELECT count(*) FROM requests") == [(0,)]
+
+
 async def test_a_terminal_without_unicode_gets_ascii_shapes(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
