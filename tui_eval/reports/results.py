@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Final
 
 from tui_eval.engine.settings import caps_in_force
-from tui_eval.format import many, number
 from tui_eval.model.exit_code import ExitCode
 from tui_eval.model.states import BULK, RunState, StartRefusal
 from tui_eval.reports.agreement.corrected_rates import NOBODY, CorrectedPassRate
@@ -57,8 +56,6 @@ from tui_eval.suites.spec import Suite
 _REFUSALS = frozenset(StartRefusal)
 _REASONS: Final = 5
 """Reasons for missing grades that are told one by one."""
-_PARTS: Final = 20
-"""Numbers of parts that are named."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +113,7 @@ class Results:
         if not self.run.partial or self.sweep is not None:
             return None
         if self.parts is not None and not self.parts.whole:
-            return partial_words(self.parts)
+            return self.parts.words
         return "partial: a filter or a limit was set"
 
     @property
@@ -249,11 +246,3 @@ def results(
             base=base,
             against=() if standing is None else standing.against,
         )
-
-
-def partial_words(parts: RunParts) -> str:
-    """Say how much of a whole is there."""
-    there = ", ".join(map(str, parts.numbers[:_PARTS]))
-    more = " …" if len(parts.numbers) > _PARTS else ""
-    cases = f"{number(parts.cases)} of {many(parts.of_cases, 'case')}"
-    return f"partial: part {there}{more} of {parts.of}, {cases}"

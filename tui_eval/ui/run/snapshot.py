@@ -18,6 +18,7 @@ from tui_eval.store.read.comparing import baseline_queries
 from tui_eval.store.read.consignment_queries import BulkProgress, bulk_progress
 from tui_eval.store.read.judges.judge_calls import JudgingNow, judging_now
 from tui_eval.store.read.run_counts import Counts
+from tui_eval.store.read.run_parts import RunParts, run_parts
 from tui_eval.store.read.trials import attempt_queries, trial_queries, trial_rows
 from tui_eval.store.rows import ColumnRow, LimitRow, RequestRow, RunRow, TrialRow
 from tui_eval.store.search.case_conditions import EarlierResults, EarlierRun
@@ -70,6 +71,8 @@ class Snapshot:
     yet."""
     bulk: tuple[BulkProgress, ...] = ()
     """How far is what providers are asked in bulk: of targets, of judges, where they are."""
+    parts: RunParts | None = None
+    """What a run that is a part has of the whole; None: it is none, or an engine works on it."""
     bulk_moved: bool = False
     """Whether that is another than in the last snapshot: trials that wait for it say so, and do not
     change for it."""
@@ -150,4 +153,6 @@ def _snapshot(db: sqlite3.Connection, run_id: int, since: int, awaited: Sequence
         progress=attempt_queries.progress_of_run(db, run_id) if total.running else {},
         judging=judging_now(db, run_id),
         bulk=bulk_progress(db, run_id),
+        # cases are counted for it: not while they become more
+        parts=run_parts(db, run_id) if run.partial and not run.live else None,
     )

@@ -81,6 +81,8 @@ def test_the_reason_of_a_pause_is_told_with_what_to_do(store: Path) -> None:
     assert awaits_cap(at_cap.run)
     assert said(at_cap, 0.0) == "Paused at its cap: $2.10 of $2 is spent; u asks how to resume"
     assert not awaits_cap(with_run(at_cap, live=True).run)
+    long = with_run(found, reason="refused: " + "L" * 100_000)
+    assert said(long, 0.0).endswith("L…; u resumes it")
     left = with_run(found, stopped_by="bulk")
     assert said(left, 0.0).startswith("Sent in bulk, and left there: u takes what is done")
 

@@ -39,6 +39,7 @@ from tui_eval.reports.throughput import expected_usd
 from tui_eval.store.read import request_queries, run_queries
 from tui_eval.store.read.consignment_queries import BulkProgress
 from tui_eval.store.read.run_counts import Counts
+from tui_eval.store.read.run_parts import RunParts
 from tui_eval.store.read.trials.trial_queries import RecentActivity
 from tui_eval.store.rows import LimitRow
 from tui_eval.ui.run.actions.capping import capped
@@ -326,6 +327,22 @@ def test_where_all_is_at_a_provider_the_line_begins_with_that(
     line = words(pace_line(now, None, RunPace(), now.spending(None), UNICODE, width))
     assert line.strip().startswith(told)
     assert len(line) < width
+
+
+@pytest.mark.parametrize(
+    ("width", "told"),
+    [
+        (120, "partial: part 1, 2 of 3, 59 of 100 cases; missing: 3   1 attempt"),
+        (60, "partial: part 1, 2 of 3, 59 of 100 cases; missing: 3"),
+        (50, "partial: part 1, 2 of 3, 59 of 100 cases"),
+        (36, "partial: 59 of 100 cases"),
+    ],
+)
+def test_a_part_says_what_it_has_of_the_whole(store: Path, width: int, told: str) -> None:
+    made = by_hand(store, [Case(0, "a", {})], answers=[output("o")])
+    now = replace(first_snapshot(store, made.run), parts=RunParts((1, 2), 3, 59, 100))
+    line = words(pace_line(now, None, RunPace(), now.spending(None), UNICODE, width))
+    assert line.strip() == told
 
 
 @pytest.mark.parametrize(

@@ -164,12 +164,10 @@ def _words(run: "MergedRun", *, check: bool) -> str:
 
 def _parts_words(found: "RunParts") -> str:
     from tui_eval.format import many
-    from tui_eval.reports.results import partial_words
 
     if found.whole:
         return f"all {found.of} parts are there, {many(found.cases, 'case')}"
-    missing = ", ".join(map(str, found.missing[:20])) + (" …" if len(found.missing) > 20 else "")
-    return f"{partial_words(found)}; missing: {missing}"
+    return found.forms[0]
 
 
 def _document(

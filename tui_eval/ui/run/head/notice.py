@@ -7,6 +7,7 @@ from tui_eval.format import clock, cost, dollars, many, number
 from tui_eval.model.home import from_home
 from tui_eval.model.runs.endpoint_event import EndpointEventKind
 from tui_eval.model.states import RunState
+from tui_eval.model.visible import visible_line
 from tui_eval.store.requests import Verb
 from tui_eval.store.rows import RequestRow, RunRow
 from tui_eval.ui.keys.shown_keys import key
@@ -16,6 +17,8 @@ from tui_eval.ui.text.prose import Para
 
 STARTING_S = 15.0
 """Seconds an engine may take to begin before something is said."""
+_LONGEST_REASON = 120
+"""Characters of a reason: what to do stands behind it, and has to be seen."""
 _SILENT_S = 15.0
 """Seconds without a heartbeat after which a living engine counts as stuck."""
 AT_CAP = frozenset({"max_cost_usd", "max_tokens", "max_errors"})
@@ -71,9 +74,11 @@ def notices(run: Snapshot, now: float) -> Iterator[Para]:
             "ungraded",
         )
     elif row.state is RunState.PAUSED:
-        yield Para(f"Paused: {row.reason or 'no engine works on it'}; {resume} resumes it", "error")
+        why = _in_short(row.reason) or "no engine works on it"
+        yield Para(f"Paused: {why}; {resume} resumes it", "error")
     elif row.state is RunState.INTERRUPTED and row.stopped_by != "person":
-        yield Para(f"Interrupted: {row.reason or 'nobody knows why'}; {resume} resumes it", "error")
+        why = _in_short(row.reason) or "nobody knows why"
+        yield Para(f"Interrupted: {why}; {resume} resumes it", "error")
     elif unheard := _unheard(run, now):
         what, waited = Verb(unheard.verb).called, clock(now - unheard.asked_at)
         yield Para(
@@ -102,7 +107,7 @@ def _of_a_live_one(run: Snapshot, now: float) -> Iterator[Para]:
         yield Para(
             f"Paused: what is in flight ends; {key('run.pause', 'p')} resumes"
             if row.stopped_by == "person"
-            else f"Paused: {row.reason}; it resumes when that has passed",
+            else f"Paused: {_in_short(row.reason)}; it resumes when that has passed",
             "ungraded",
         )
 
@@ -133,6 +138,11 @@ def _unheard(run: Snapshot, now: float) -> RequestRow | None:
     """Return a request that no engine has come to answer."""
     waiting = (request for request in run.pending if now - request.asked_at > STARTING_S)
     return next(waiting, None)
+
+
+def _in_short(reason: str | None) -> str:
+    """Return a reason so that there is room for what follows it; the command line has it whole."""
+    return visible_line(reason or "", _LONGEST_REASON)
 
 
 def _log(file: Path | None) -> str:

@@ -72,7 +72,12 @@ def pace_line(
 def _bulk(run: Snapshot, room: int) -> str | None:
     """Say how far what is asked in bulk is, in the longest form there is room for, else briefly."""
     forms = progress_forms(run.bulk)
-    return next((form for form in forms if width_of(form) <= room), forms[-1] if forms else None)
+    return _longest(forms, room) if forms else None
+
+
+def _longest(forms: Sequence[str], room: int) -> str:
+    """Return the first of ever shorter forms that there is room for, else the last."""
+    return next((form for form in forms if width_of(form) <= room), forms[-1])
 
 
 def _all_in_bulk(run: Snapshot) -> bool:
@@ -103,6 +108,9 @@ def _all_calls(run: Snapshot, figures: Figures | None, spent: Spending, width: i
     groups = []
     if bulk := _bulk(run, width - len(MARGIN)):
         groups.append([Piece(f"{bulk}   " if width_of(bulk) + 3 < width else bulk, "accent")])
+    if run.parts is not None and not run.parts.whole:
+        said = _longest(run.parts.forms, width - len(MARGIN) - 3)
+        groups.append([Piece(f"{said}   ", "ungraded")])
     if coming := spent.to_come:
         groups.append([Piece(f"{coming}   ", "dim")])
     if row.state is RunState.INTERRUPTED and row.stopped_by == "person":
