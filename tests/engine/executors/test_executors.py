@@ -17,7 +17,7 @@ from tests.engine.harness import Harness, suite
 from tests.servers.fake_model import Call, FakeModel, Reply, refuse
 from tests.waiting import until
 from tui_eval.engine.engine import Engine
-from tui_eval.engine.executors import attempt_worker
+from tui_eval.engine.executors import attempt_worker, remote_target, workspace_parcel
 from tui_eval.engine.executors.handful import (
     AttemptReturn,
     CallAsked,
@@ -38,6 +38,7 @@ from tui_eval.model.score import Grade
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.store.files import FileStore
 from tui_eval.store.requests import Verb
+from tui_eval.store.text import unpack
 from tui_eval.suites.loading.suite_file import load
 from tui_eval.suites.spec import Suite
 from tui_eval.targets.conversation.call_log import CallParty, DialogueCall
@@ -132,6 +133,10 @@ async def test_attempts_of_a_lost_worker_are_made_again_and_use_up_no_retry(
     states = [state for _, _, state in attempts(harness, run)]
     assert states.count("lost") == 8
     assert states.count("answered") == 8
+    said = "SELECT DISTINCT error_kind, error_message FROM attempts WHERE state = 'lost'"
+    assert {(kind, unpack(why)) for kind, why in harness.sql(said)} == {
+        (LOST, f"its worker on node of w{number} was lost: it was taken away") for number in (0, 1)
+    }
 
 
 async def test_a_trial_whose_attempts_are_lost_twice_in_a_row_is_an_error(
@@ -223,20 +228,8 @@ async def test_a_cancelled_trial_ends_at_its_worker(
 async def test_code_is_tested_at_workers(
     harness: Harness, tmp_path: Path, made: list[NearbyExecutor]
 ) -> None:
-    described = suite("http://x.invalid", 0).model_dump(mode="json")
-    described["cases"] = [
-        {"id": "right", "q": "def double(n): return 2 * n"},
-        {"id": "wrong", "q": "def double(n): return n"},
-    ]
-    described["targets"] = [{"kind": "simulated", "name": "s", "answers": ["{{ q }}"]}]
-    tests = "def check(double):\n    assert double(4) == 8\n"
-    described["scorers"] = [{"kind": "code", "tests": tests, "entry_point": "double"}]
-    run = await harness.run(Suite.model_validate(described), NEARBY)
-    (executor,) = made
-    decided = [
-        one for data in executor.given for one in orders(data) if isinstance(one, CheckOrder)
-    ]
-    assert len(decided) == 2
+    run = await harness.run(coded("def double(n): return 2 * n", "def double(n): return n"), NEARBY)
+    assert len(checks(made[0])) == 2
     found = harness.sql(
         "SELECT c.id, s.verdict, s.reason FROM scores s JOIN trials t ON t.id = s.trial "
         "JOIN cases c ON c.run = t.run AND c.seq = t.seq WHERE t.run = ? ORDER BY c.seq",
@@ -251,6 +244,115 @@ async def test_code_is_tested_at_workers(
     assert len(made) == 3
     assert made[2].workers  # … but where it is said
     assert harness.counts(run).done == 2
+
+
+def coded(*solutions: str) -> Suite:
+    """Return a suite whose outputs are these, of which a program decides."""
+    described = suite("http://x.invalid", 0).model_dump(mode="json")
+    described["cases"] = [{"id": f"c{n}", "q": one} for n, one in enumerate(solutions)]
+    described["targets"] = [{"kind": "simulated", "name": "s", "answers": ["{{ q }}"]}]
+    tests = "def check(double):\n    assert double(4) == 8\n"
+    described["scorers"] = [{"kind": "code", "tests": tests, "entry_point": "double"}]
+    return Suite.model_validate(described)
+
+
+def checks(executor: NearbyExecutor) -> list[CheckOrder]:
+    found = [one for data in executor.given for one in orders(data)]
+    return [one for one in found if isinstance(one, CheckOrder)]
+
+
+async def test_a_check_waits_for_a_worker_where_one_may_come(
+    harness: Harness, made: list[NearbyExecutor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(NearbyExecutor, "workers_wanted", 1)
+    run = harness.create(coded("import time\ntime.sleep(60)\ndef double(n): return 2 * n"), NEARBY)
+    task = asyncio.create_task(Engine(harness.path, run).run())
+    await until(lambda: bool(made) and len(checks(made[0])) == 1)
+    (executor,) = made
+    executor.lose("w0")
+    await harness.asked(run, Verb.PAUSE)
+    assert len(checks(executor)) == 1
+    assert harness.counts(run).scoring == 1
+    await executor.join("w1")
+    await until(lambda: len(checks(executor)) == 2)
+    executor.lose("w1")  # the second in a row: perhaps it is the check that ends them
+    await until(lambda: harness.counts(run).ungraded == 1)
+    await harness.asked(run, Verb.CONTINUE)
+    await asyncio.wait_for(task, 20)
+    ((reason,),) = harness.sql("SELECT reason FROM scores")
+    assert reason == "the workers were lost that were to decide it"
+
+
+async def test_checks_are_decided_here_once_there_will_be_no_worker(
+    harness: Harness, made: list[NearbyExecutor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(self: NearbyExecutor, worker: str, handful: bytes) -> None:
+        if any(isinstance(one, CheckOrder) for one in orders(handful)):
+            self.attempts.failed("the head has gone")
+        else:
+            given(self, worker, handful)
+
+    given = NearbyExecutor.give
+    monkeypatch.setattr(NearbyExecutor, "give", failing)
+    run = await harness.run(coded("def double(n): return 2 * n"), NEARBY)
+    assert harness.counts(run).passed == 1
+
+
+async def test_programs_are_as_many_as_the_workers_that_have_joined_by_now_have_processors(
+    harness: Harness, tmp_path: Path, made: list[NearbyExecutor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(NearbyExecutor, "workers_wanted", 1)
+    waits = (
+        f"import os, pathlib, time\np = pathlib.Path({str(tmp_path)!r})\n"
+        "(p / f'at-{os.getpid()}').touch()\n"
+        "while not (p / 'go').exists(): time.sleep(0.02)\nprint('q0')\n"
+    )
+    described = suite("http://x.invalid", 5, run={"concurrency": None}).model_dump(mode="json")
+    described["targets"] = [program(tmp_path, waits)]
+    run = harness.create(Suite.model_validate(described), NEARBY)
+    task = asyncio.create_task(Engine(harness.path, run).run())
+    await until(lambda: len([*tmp_path.glob("at-*")]) == 2)
+    assert harness.counts(run).running == 2
+    await made[0].join("w1")
+    await until(lambda: len([*tmp_path.glob("at-*")]) == 4)
+    assert harness.counts(run).running == 4
+    (tmp_path / "go").touch()
+    await asyncio.wait_for(task, 20)
+    limits = harness.sql("SELECT concurrency, kind FROM limits ORDER BY rowid")
+    assert limits == [(2, "start"), (4, "workers")]
+
+
+async def test_a_workspace_is_packed_once_and_one_that_cannot_be_made_is_made_anew(
+    harness: Harness, tmp_path: Path, made: list[NearbyExecutor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packs: list[object] = []
+    unpacks: list[Path] = []
+
+    def counted(source: Any) -> bytes:
+        packs.append(source)
+        return workspace_parcel.parcel(source)
+
+    def full(data: bytes, folder: Path) -> None:
+        unpacks.append(folder)
+        workspace_parcel.unpacked(data, folder)
+        if len(unpacks) == 1:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(remote_target, "parcel", counted)
+    monkeypatch.setattr(attempt_worker, "unpacked", full)
+    monkeypatch.setattr(NearbyExecutor, "workers_wanted", 1)
+    fixture = tmp_path / "fixture"
+    fixture.mkdir()
+    described = suite("http://x.invalid", 3, run={"retries": 0}).model_dump(mode="json")
+    code = "import sys\nprint(sys.argv[1])\n"
+    described["targets"] = [program(tmp_path, code, workspace=str(fixture), concurrency=2)]
+    run = await harness.run(Suite.model_validate(described), NEARBY)
+    counts = harness.counts(run)
+    failed = {trial.error_kind for trial in harness.trials(run) if trial.error_kind}
+    assert failed == {"setup"}
+    assert counts.passed == 3 - counts.error >= 1
+    assert len(packs) == 1
+    assert len(unpacks) == 2
 
 
 @pytest.mark.parametrize(

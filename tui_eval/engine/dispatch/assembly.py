@@ -1,6 +1,5 @@
 """From a session to the pools and judges that work on its run."""
 
-import os
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -11,10 +10,12 @@ from tui_eval.engine.coordination import Coordination
 from tui_eval.engine.dispatch.trial_pool import TrialPool
 from tui_eval.engine.dispatch.work_queue import WorkQueue
 from tui_eval.engine.executors.executor import Executor, journey_targets
+from tui_eval.engine.executors.remote_attempts import RemoteAttempts
 from tui_eval.engine.executors.remote_grader import remote_graders
 from tui_eval.engine.grading.grader import GradingMeans
 from tui_eval.engine.grading.graders import GRADERS
 from tui_eval.engine.grading.program_scoring import ProgramScoring
+from tui_eval.engine.grading.turns import Turns
 from tui_eval.engine.journey.attempt_contexts import AttemptContexts
 from tui_eval.engine.journey.conversation_calls import ConversationSurroundings
 from tui_eval.engine.journey.journey import Journey
@@ -30,6 +31,7 @@ from tui_eval.engine.judging.pool.judge_pool import JudgePool
 from tui_eval.engine.judging.quality.audit import Auditing
 from tui_eval.engine.judging.quality.gold_round import GoldRound
 from tui_eval.engine.limits.admission import ProgramShare
+from tui_eval.engine.limits.cluster_limiter import ClusterLimiter
 from tui_eval.engine.limits.limiter import GONE_AFTER, Limiter
 from tui_eval.engine.limits.machine_limiter import MachineLimiter, MachineShares
 from tui_eval.engine.limits.spend_caps import SpendCaps
@@ -52,8 +54,7 @@ from tui_eval.store.write import run_writes
 from tui_eval.store.write.judges.measured_judges import JudgedTrial
 from tui_eval.suites.judge_choice import asked_judges
 from tui_eval.suites.spec.asked.programs import Limits
-from tui_eval.targets.base import Target
-from tui_eval.targets.build_context import Concurrency, fixed
+from tui_eval.targets.build_context import fixed
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +244,7 @@ class Assembly:
             reuse=lambda: session.reuses,
             stopping=lambda: self.coordination.stopping,
             graders=remote_graders(GRADERS, workers),
-            at_once=None if workers is None else max(workers.cpus, os.cpu_count() or 1),
+            elsewhere=None if workers is None else Turns(lambda: workers.cpus),
         )
         self.opened.push_async_callback(programs.close)
         return programs
@@ -263,36 +264,33 @@ class Assembly:
         if self.session.settings.sweep is not None:
             return SteadyLimiter(endpoint, self._write_down, most=most)
         chosen = self.session.settings.concurrency
-        ceilings = [fixed(chosen or self._usual_of(target)) for target in sharing]
+        ceilings = [fixed(chosen or target.default_concurrency) for target in sharing]
         known = [ceiling for ceiling in ceilings if ceiling is not None]
+        ceiling = self._share_of(min(most, max(known)) if len(known) == len(ceilings) else None)
         rates = [target.rates for target in sharing]
+        rpm = self._share_of(min((r.rpm for r in rates if r.rpm is not None), default=None))
+        tpm = self._share_of(min((r.tpm for r in rates if r.tpm is not None), default=None))
         limits = [target.limits_here for target in sharing if target.limits_here is not None]
-        if self.executor is not None:
-            limits = []  # they take nothing of this machine
-        made = (
-            Limiter
-            if not limits
-            else partial(MachineLimiter, machine=machine, share=self._share(endpoint, limits[0]))
-        )
-        return made(
-            endpoint,
-            self._share_of(min(most, max(known)) if len(known) == len(ceilings) else None),
-            self._write_down,
-            rpm=self._share_of(min((r.rpm for r in rates if r.rpm is not None), default=None)),
-            tpm=self._share_of(min((r.tpm for r in rates if r.tpm is not None), default=None)),
-            most=most,
-        )
+        if limits and self.executor is None:
+            share = self._share(endpoint, limits[0])
+            return MachineLimiter(
+                *(endpoint, ceiling, self._write_down),
+                machine=machine,
+                share=share,
+                rpm=rpm,
+                tpm=tpm,
+                most=most,
+            )
+        if limits and self.executor is not None and ceiling is None:
+            there = partial(self._processors, self.executor.attempts)
+            return ClusterLimiter(
+                endpoint, self._write_down, processors=there, rpm=rpm, tpm=tpm, most=most
+            )
+        return Limiter(endpoint, ceiling, self._write_down, rpm=rpm, tpm=tpm, most=most)
 
-    def _usual_of(self, target: Target) -> Concurrency:
-        """Return a target's calls at once where the launch does not say.
-
-        Programs of other machines are as many as those have processors: what room they have is
-        not known here.
-        """
-        usual = target.default_concurrency
-        if self.executor is None or usual is not None or target.limits_here is None:
-            return usual
-        return max(1, self.executor.attempts.cpus)
+    def _processors(self, attempts: RemoteAttempts) -> int:
+        """Return those of the workers that this run may use; 0: there is no worker."""
+        return (self._share_of(attempts.cpus) or 0) if attempts.cpus else 0
 
     def _share_of(self, whole: int | None) -> int | None:
         """Return what of a limit (None: there is none) this run may use, one part of several."""

@@ -48,6 +48,10 @@ NEWS_S: Final = 0.5
 PAUSE_S: Final = 0.02
 """Seconds between two handfuls to the engine."""
 _PREFIX: Final = "tui-eval-worker-"
+_ITS_OWN: Final = (
+    "Workers have the environment and the files of their node: change it there, start the node "
+    "anew, then resume the run"
+)
 
 Fetch: TypeAlias = Callable[[str], Awaitable[bytes]]
 """Gives the bytes that an engine has shared, by their name."""
@@ -197,10 +201,15 @@ class AttemptWorker:
             opening = self._as_ordered(target, order.identity)
             opened = self._opened[meant] = LazyOpen({order.target: opening})
         if (unready := await opened.ready(order.target)) is not None:
-            return replace(unready, message=f"on {self._where}: {unready.message}")
+            told = f"on {self._where}: {unready.message}. {_ITS_OWN}"
+            return replace(unready, message=told)
         request = order.request
         if order.workspace is not None:
-            folder = await asyncio.shield(self._workspace(order.workspace))
+            try:
+                folder = await asyncio.shield(self._workspace(order.workspace))
+            except OSError as error:
+                why = f"on {self._where}: its workspace cannot be made: {error}"
+                return Failure("setup", why, unsent=True)
             request = target.moved(request, folder)
         context.began = time.monotonic()  # opening its target is none of its time
         return await target.generate(request, context)
@@ -233,7 +242,11 @@ class AttemptWorker:
     async def _unpacked(self, name: str) -> Path:
         data = await self._fetch(name)
         folder = self._folder / f"source-{name}"
-        await asyncio.to_thread(unpacked, data, folder)
+        try:
+            await asyncio.to_thread(unpacked, data, folder)
+        except OSError:  # another attempt may find room for it
+            await asyncio.to_thread(remove_folder, folder)
+            raise
         return folder
 
 

@@ -59,6 +59,9 @@ class WorkerEvents(Protocol):
     def joined(self, worker: str, node: str, cpus: float) -> None:
         """A worker is ready, on a node with so many processors."""
 
+    def unplaced(self, node: str, why: str) -> None:
+        """No worker could begin on a node, which is tried again."""
+
     def came(self, worker: str, handful: bytes) -> None:
         """A worker has sent messages."""
 
@@ -135,9 +138,13 @@ class RemoteAttempts:
         self._made: dict[int, _Made] = {}
         self._changed = asyncio.Event()
         self._failed: str | None = None
-        self._shared: set[str] = set()
+        self._shared: dict[str, asyncio.Task[None]] = {}
+        self._unplaced: set[str] = set()
+        """Why there is no worker on nodes, as was said."""
         self._numbers = count(-1, -1)
         """Of checks."""
+        self.begun = False
+        """Whether there has been a worker."""
         self.late = 0
         """Replies to attempts that nobody waited for any more."""
 
@@ -157,15 +164,15 @@ class RemoteAttempts:
             self._changed.clear()
             await self._changed.wait()
 
-    def share(self, name: str, data: Callable[[], bytes]) -> None:
-        """Have bytes at hand for every worker; they are made once. Blocking."""
-        if name not in self._shared:
-            self._transport.share(name, data())
-            self._shared.add(name)
+    async def share(self, name: str, data: Callable[[], bytes]) -> None:
+        """Have bytes at hand for every worker; they are made once, in a thread."""
+        task = self._shared.get(name)
+        if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
+            task = self._shared[name] = asyncio.create_task(self._share(name, data))
+        await asyncio.shield(task)  # others wait for it too
 
-    def shares(self, name: str) -> bool:
-        """Return whether `share` has nothing to do."""
-        return name in self._shared
+    async def _share(self, name: str, data: Callable[[], bytes]) -> None:
+        self._transport.share(name, await asyncio.to_thread(data))
 
     async def make(self, order: AttemptOrder, context: AttemptContext) -> Output | Failure:
         """Have a worker make an attempt; nothing of it runs any more when this returns.
@@ -200,7 +207,7 @@ class RemoteAttempts:
     async def decide(self, order: CheckOrder) -> CheckReturn | Failure:
         """Have a worker decide a check; as `make`. A failure: the worker was lost.
 
-        To be called where there is a worker (`cpus`).
+        To be called where there is a worker (`ready`), without a pause in between.
         """
         order.attempt = next(self._numbers)
         returned = await self._returned(order, None)
@@ -265,9 +272,17 @@ class RemoteAttempts:
         """A worker is ready."""
         node = visible_line(node, 100)
         log.info("worker %s on %s, %g processors", worker, node, cpus)
+        self.begun = True
         send = partial(self._transport.give, worker)
         self._workers[worker] = _Worker(worker, node, cpus, Outbox(send, self._pause))
         self._changed.set()
+
+    def unplaced(self, node: str, why: str) -> None:
+        """No worker could begin on a node; the log has each reason once."""
+        told = f"no worker on {visible_line(node, 100)}: {visible_line(why, 300)}"
+        if told not in self._unplaced:
+            self._unplaced.add(told)
+            log.warning("%s", told)
 
     def came(self, worker: str, handful: bytes) -> None:
         """A worker has sent messages; one that sends anything else is taken as lost."""

@@ -11,6 +11,7 @@ from tui_eval.engine.grading.grader import Grader, GradingError, GradingMeans, G
 from tui_eval.model.json import JsonObject, digest
 from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
+from tui_eval.scoring.check import Check
 
 _TRIES: Final = 2
 """Workers that may be lost over one check."""
@@ -19,7 +20,7 @@ GraderMakers = Mapping[str, Callable[[GradingMeans], Grader]]
 
 
 class RemoteGrader(Grader):
-    """Has workers decide what travels, where there are any; decides everything else here."""
+    """Has workers decide what travels, unless there are none; decides everything else here."""
 
     def __init__(
         self, means: GradingMeans, make: Callable[[GradingMeans], Grader], workers: RemoteAttempts
@@ -39,14 +40,20 @@ class RemoteGrader(Grader):
         """Return what beside the check decides the grade."""
         return self._here.made_of(asked)
 
+    def travels(self, check: Check) -> bool:
+        """Return whether a worker is to decide a check: now, or as soon as there is one again."""
+        return self._workers.begun and self._here.travels(check)
+
     async def grade(self, asked: GradingRequest) -> Grade:
         """Decide a check, at a worker where it can be."""
-        if not self._workers.cpus or not self._here.travels(asked.check):
+        if not self.travels(asked.check):
             return await self._here.grade(asked)
         made_of = digest(await asyncio.to_thread(self._here.made_of, asked)).hex()
         for _ in range(_TRIES):
-            if not self._workers.cpus:
-                break
+            await self._workers.ready()
+            if self._workers.failure is not None:
+                # what it is made of is the same here
+                return await self._here.grade(asked)
             order = CheckOrder(0, asked.check, asked.output, made_of)
             returned = await self._workers.decide(order)
             if isinstance(returned, CheckReturn):

@@ -81,8 +81,7 @@ class RemoteTarget:
         if found is None:
             return None
         name, source = found
-        if not self._attempts.shares(name):
-            await asyncio.to_thread(self._attempts.share, name, lambda: parcel(source))
+        await self._attempts.share(name, lambda: parcel(source))
         return name
 
     async def __aenter__(self) -> Self:

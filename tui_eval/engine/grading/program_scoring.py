@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tui_eval.engine.grading.grader import Grader, GradingError, GradingMeans, GradingRequest
 from tui_eval.engine.grading.graders import GRADERS
+from tui_eval.engine.grading.turns import Turns
 from tui_eval.isolated.calls import AbandonedError
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import digest
@@ -27,7 +28,7 @@ class ProgramScoring:
         reuse: Callable[[], bool],
         stopping: Callable[[], bool] = lambda: False,
         graders: Mapping[str, Callable[[GradingMeans], Grader]] = GRADERS,
-        at_once: int | None = None,
+        elsewhere: Turns | None = None,
     ) -> None:
         """Make the graders; nothing is started.
 
@@ -37,13 +38,15 @@ class ProgramScoring:
             reuse: Whether grades of before may be used.
             stopping: Whether no program is to begin any more.
             graders: What makes each, by kind.
-            at_once: Programs that may run at once; None: as many as this machine has processors.
+            elsewhere: Turns of those that other machines decide (`Grader.travels`); None: there are
+                none. Here as many run at once as there are processors.
         """
         self._graders = {kind: make(means) for kind, make in graders.items()}
         self._reading = reading
         self._reuse = reuse
         self._stopping = stopping
-        self._turns = asyncio.Semaphore(at_once or os.cpu_count() or 1)
+        self._here = Turns(lambda: os.cpu_count() or 1)
+        self._elsewhere = elsewhere
 
     async def scores(
         self, column: Column, case: Case, output: Output, checks: Sequence[Check]
@@ -67,7 +70,8 @@ class ProgramScoring:
             known = await self._reading.call(known_grades.find, key) if self._reuse() else None
             cached = known is not None
             if known is None:
-                async with self._turns:
+                elsewhere = self._elsewhere if grader.travels(check) else None
+                async with elsewhere or self._here:
                     if self._stopping():
                         raise AbandonedError
                     known = await grader.grade(asked)

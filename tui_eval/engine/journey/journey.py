@@ -290,7 +290,7 @@ class Journey:
         if tries.lost < _MOST_LOST:
 
             def again(tx: Tx) -> bool:
-                trial_writes.drop_attempt(tx, attempt, state, took)
+                trial_writes.drop_attempt(tx, attempt, state, took, why=failure)
                 return flight.stands(tx) and trial_writes.give_back(tx, trial)
 
             return Step(again, again_in=None if failure.fatal else 0.0)
@@ -298,7 +298,7 @@ class Journey:
         closing = replace(failure, message=f"{failure.message}; the attempt before likewise")
 
         def close(tx: Tx) -> bool:
-            trial_writes.drop_attempt(tx, attempt, state, took)
+            trial_writes.drop_attempt(tx, attempt, state, took, why=failure)
             return flight.stands(tx) and trial_writes.fail_trial(tx, trial, closing)
 
         return Step(close)

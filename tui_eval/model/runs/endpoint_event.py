@@ -48,6 +48,8 @@ class EndpointEventKind(StrEnum):
     """More would only wait for a processor, `what` says why: as many as run."""
     ALONE = "alone"
     """A program runs alone that there is no room for, as `what` says."""
+    WORKERS = "workers"
+    """Workers have joined or were lost: as many as those that are there have processors."""
     SWEEP_LEVEL = "sweep-level"
     """A sweep goes on to its next level."""
     NOTE = "note"
@@ -79,6 +81,7 @@ _WORDS = {
     EndpointEventKind.LOW_DISK: "held back by the disk: {what}",
     EndpointEventKind.BUSY_PROCESSORS: "held back by the processors: {what}",
     EndpointEventKind.ALONE: "a trial runs alone, as there is no room for it: {what}",
+    EndpointEventKind.WORKERS: "processors of the workers: {what}",
     EndpointEventKind.SWEEP_LEVEL: "the next level of the sweep",
     EndpointEventKind.NOTE: "{what}",
 }

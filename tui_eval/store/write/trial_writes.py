@@ -179,6 +179,7 @@ def drop_attempt(
     call_s: float | None,
     partial: str | None = None,
     messages: Sequence[JsonObject] = (),
+    why: Failure | None = None,
 ) -> None:
     """Write down that nobody waits for an attempt any more (`cancelled` or `lost`).
 
@@ -189,10 +190,13 @@ def drop_attempt(
         call_s: Seconds of the call; None: it never left.
         partial: What it had produced.
         messages: The conversation by then.
+        why: What has ended it; None: its state says all.
     """
+    kind, message = (None, None) if why is None else (why.kind, pack(why.message))
     dropped = tx.db.execute(
-        "UPDATE attempts SET state = ?, call_s = ?, partial = ? WHERE id = ? AND state = 'sent'",
-        (state, call_s, pack(partial), attempt),
+        "UPDATE attempts SET state = ?, call_s = ?, partial = ?, error_kind = ?, error_message = ? "
+        "WHERE id = ? AND state = 'sent'",
+        (state, call_s, pack(partial), kind, message, attempt),
     )
     if dropped.rowcount:
         output_writes.add_conversation(tx, attempt, messages)

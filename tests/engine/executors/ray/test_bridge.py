@@ -192,7 +192,9 @@ async def test_a_node_of_another_version_is_refused_before_it_reads_anything(
 ) -> None:
     played.actor = lambda: Actor({**OURS, **said})
     async with bridge(NONE_S=0.2) as engine:
+        unplaced = await engine.told("unplaced", "joined")
         failed = await engine.told("failed", "joined")
+    assert (unplaced["node"], unplaced["why"]) == ("box", f"{told}: install the same there")
     assert f"no worker can be placed: {told}: install the same there" in failed["why"]
     assert "resume" in failed["why"]
     assert all(one.killed and not one.begun for one in played.made)

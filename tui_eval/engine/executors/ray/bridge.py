@@ -169,6 +169,7 @@ class Bridge:
         except Exception as error:  # noqa: BLE001 - likewise
             self._why_none = _why(error, f"on {host} none began within {_PLACED_S:g} s: its "
                                   f"{cpus:g} processors may be others'")  # fmt: skip
+            self._tell({"is": "unplaced", "node": host, "why": self._why_none})
             ray.kill(actor)
             await asyncio.sleep(_LOOK_S)
             return

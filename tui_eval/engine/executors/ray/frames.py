@@ -1,6 +1,6 @@
 """What an engine and its process with Ray in it say to each other: a head in JSON, and bytes.
 
-An engine says `start` (first), `share` and `give`; it is told `joined`, `came`, `lost`,
+An engine says `start` (first), `share` and `give`; it is told `joined`, `unplaced`, `came`, `lost`,
 `failed` and, now and then, `alive`. Neither side looks into the bytes of `give` and `came`: they
 are handfuls.
 """

@@ -109,11 +109,8 @@ class RayExecutor(Executor):
         self._say({"do": "give", "worker": worker}, handful)
 
     def share(self, name: str, data: bytes) -> None:
-        """Have bytes in Ray's object store; called from a thread."""
-        assert self._listening is not None
-        loop = self._listening.get_loop()
-        head: JsonObject = {"do": "share", "name": name}
-        loop.call_soon_threadsafe(self._say, head, data)
+        """Have bytes in Ray's object store."""
+        self._say({"do": "share", "name": name}, data)
 
     async def close(self) -> None:
         """End the workers; a cluster that does not answer keeps nobody waiting for long."""
@@ -182,6 +179,8 @@ class RayExecutor(Executor):
                 self._attempts.came(head["worker"], body)
             case "joined":
                 self._attempts.joined(head["worker"], head["node"], float(head["cpus"]))
+            case "unplaced":
+                self._attempts.unplaced(head["node"], head["why"])
             case "lost":
                 self._attempts.lost(head["worker"], head["why"])
             case _:

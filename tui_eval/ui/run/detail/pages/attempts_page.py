@@ -172,7 +172,8 @@ def _attempt(tried: AttemptRow, now: float, glyphs: Glyphs) -> Iterator[Para]:
 
 def _came_of_it(tried: AttemptRow) -> Iterator[Para]:
     if tried.state == "lost":
-        yield Para("its engine ended meanwhile: may have been sent", "dim", indent=_INDENT)
+        ended = "its engine ended meanwhile: " if tried.error_kind is None else ""
+        yield Para(f"{ended}may have been sent", "dim", indent=_INDENT)
     if tried.error_kind is not None:
         status = f" (HTTP {tried.status})" if tried.status is not None else ""
         yield Para(f"{tried.error_kind}{status}: {tried.error_message or ''}", indent=_INDENT)
