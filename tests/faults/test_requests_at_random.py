@@ -36,8 +36,8 @@ from tui_eval.scoring.judge.item import Item
 from tui_eval.store.read import run_queries, suite_queries
 from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.requests import Verb
-from tui_eval.suites import at_once
-from tui_eval.suites.at_once import NotAtOnceError
+from tui_eval.suites import loop_bounds
+from tui_eval.suites.loop_bounds import NotAtOnceError
 from tui_eval.suites.spec import Suite
 
 N = 24
@@ -332,7 +332,7 @@ async def test_the_rules_are_followed_where_nothing_can_be_scored_at_once(
     draw = random.Random(seed)
 
     def slowly(check: Check, output: Output, _: IsolatedCalls) -> Grade | Item:
-        if at_once.asked():
+        if loop_bounds.asked():
             raise NotAtOnceError
         time.sleep(draw.random() * 0.02)  # in a thread
         return deciding.decide(check, output)

@@ -15,7 +15,7 @@ from tui_eval.scoring.judge.documents import documents
 from tui_eval.scoring.judge.item import ReplyForm
 from tui_eval.scoring.judge.reading import read
 from tui_eval.scoring.rules import choice_replies
-from tui_eval.texts import jsontext, numbers, options
+from tui_eval.texts import json_in_text, numbers, options
 from tui_eval.texts.normal import normalized
 
 OFFERED = options.options(["the first one", "answer is A", "third", "1"])
@@ -24,8 +24,8 @@ FORMS = {"k1": ReplyForm("pass-fail", 0, 1, (0,)), "k2": ReplyForm("pass-fail", 
 
 def _extracted(text: str) -> None:
     try:
-        jsontext.extract(text)
-    except (jsontext.NotJsonError, jsontext.UnreadableError):
+        json_in_text.extract(text)
+    except (json_in_text.NotJsonError, json_in_text.UnreadableError):
         return
 
 

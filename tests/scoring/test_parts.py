@@ -10,7 +10,7 @@ from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
 from tui_eval.scoring import deciding
 from tui_eval.scoring.parts import MissingPartError, UnreadablePartError, part
-from tui_eval.suites import at_once, patterns
+from tui_eval.suites import loop_bounds, patterns
 
 REPLY = Output(
     'Thinking.\n{"answer": "Paris", "tags": ["a", "b"], "n": 3, "none": null}\n',
@@ -106,10 +106,10 @@ def test_a_part_that_cannot_be_taken_out_is_ungraded(monkeypatch: pytest.MonkeyP
 def test_a_path_to_several_places_is_followed_where_a_limit_ends_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with at_once.within(60):
+    with loop_bounds.within(60):
         assert part("json:$.answer", REPLY) == "Paris"
         for path in ("$.tags[*]", "$..tags", "$[?@ == 3]"):
-            with pytest.raises(at_once.NotAtOnceError):
+            with pytest.raises(loop_bounds.NotAtOnceError):
                 part(f"json:{path}", REPLY)
     endless = Output("[" * 80 + "]" * 80)  # leads to 25 million places
     slow = check({"kind": "exact", "expected": "x", "of": "json:$..*..*..*..*..*"})

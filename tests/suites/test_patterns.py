@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.suites import at_once, patterns
+from tui_eval.suites import loop_bounds, patterns
 
 SLOW = r"(a|aa)+$"
 LONG = "a" * 60 + "!"
@@ -129,11 +129,11 @@ def test_only_so_much_is_kept_of_what_was_compiled(monkeypatch: pytest.MonkeyPat
 
 def test_what_takes_longer_is_not_done_at_once() -> None:
     slow = patterns.compiled(SLOW)
-    with at_once.within(0.005), pytest.raises(at_once.NotAtOnceError):
+    with loop_bounds.within(0.005), pytest.raises(loop_bounds.NotAtOnceError):
         patterns.search(slow, LONG)
-    with at_once.within(0.005), pytest.raises(at_once.NotAtOnceError):
+    with loop_bounds.within(0.005), pytest.raises(loop_bounds.NotAtOnceError):
         patterns.last(slow, LONG)
-    with at_once.within(60), pytest.raises(at_once.NotAtOnceError):
+    with loop_bounds.within(60), pytest.raises(loop_bounds.NotAtOnceError):
         patterns.compiled("q{9999}")
-    with at_once.within(60):
+    with loop_bounds.within(60):
         assert patterns.search(patterns.compiled("q{9}"), "q" * 9)

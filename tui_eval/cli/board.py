@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tui_eval.cli import streams
 from tui_eval.cli.errors import CommandError
-from tui_eval.reports import jsontext
+from tui_eval.reports import json_output
 from tui_eval.reports.board import Board, read_board
 from tui_eval.reports.terminal.board_text import board_text
 from tui_eval.reports.terminal.tables import AnsiStyle
@@ -24,7 +24,7 @@ def show(folder: Path, *, as_json: bool) -> int:
         CommandError: the folder cannot be read.
     """
     if as_json:
-        streams.say(jsontext.dumps(_read(folder).as_json(), indent=2))
+        streams.say(json_output.dumps(_read(folder).as_json(), indent=2))
         return 0
     live = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     try:

@@ -8,7 +8,7 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.reports.agreement.agreement_document import corrected_document
 from tui_eval.reports.column_results import ColumnResults
 from tui_eval.reports.comparison.comparison_document import row_document
-from tui_eval.reports.jsontext import bounds, dollars, rounded
+from tui_eval.reports.json_output import bounds, dollars, rounded
 from tui_eval.reports.judging import judge_report
 from tui_eval.reports.programs.program_document import program_document
 from tui_eval.reports.rates.run_rates import Rates, ReducedRates

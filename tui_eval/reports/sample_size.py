@@ -13,7 +13,7 @@ from tui_eval.model.json import JsonObject
 from tui_eval.reports.comparison.comparison import ComparedRows, compare_rows
 from tui_eval.reports.comparison.pairing import NothingToPairError
 from tui_eval.reports.comparison.side import RunSide
-from tui_eval.reports.jsontext import rounded
+from tui_eval.reports.json_output import rounded
 from tui_eval.reports.rates.case_results import fate
 from tui_eval.statistics.power import (
     ASSUMED_DIFFERING,

@@ -9,7 +9,7 @@ from tui_eval.model.exit_code import worst
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.reports.column_results import ColumnResults
 from tui_eval.reports.document import of_results
-from tui_eval.reports.jsontext import bounds, rounded
+from tui_eval.reports.json_output import bounds, rounded
 from tui_eval.reports.results import Results
 from tui_eval.statistics.intervals import Interval, mean_interval
 

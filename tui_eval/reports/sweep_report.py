@@ -9,7 +9,7 @@ from tui_eval.engine.settings import Settings
 from tui_eval.format import number, per_second
 from tui_eval.model.json import JsonObject
 from tui_eval.model.runs.sweep_plan import SweepPlan
-from tui_eval.reports.jsontext import bounds, rounded
+from tui_eval.reports.json_output import bounds, rounded
 from tui_eval.statistics.load import KNEE, LevelLoad, knee, level_load
 from tui_eval.store.read import sweep_queries
 from tui_eval.store.rows import RunRow

@@ -9,8 +9,8 @@ from tui_eval.model.visible import visible_line
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.grading import RULES, TextRule, grade
 from tui_eval.scoring.judge.item import Item, item
-from tui_eval.suites import at_once
-from tui_eval.suites.at_once import NotAtOnceError
+from tui_eval.suites import loop_bounds
+from tui_eval.suites.loop_bounds import NotAtOnceError
 
 AT_ONCE_S: Final = 0.005
 """Seconds that a check may take where it stands."""
@@ -34,10 +34,10 @@ def decided(check: Check, output: Output, calls: IsolatedCalls) -> Grade | Item:
         NotAtOnceError: where it is to be done at once and is not bounded.
         AbandonedError: `calls` was closed, or its calls abandoned, meanwhile.
     """
-    if at_once.asked():
+    if loop_bounds.asked():
         return decide(check, output)
     try:
-        with at_once.within(AT_ONCE_S):
+        with loop_bounds.within(AT_ONCE_S):
             return decide(check, output)
     except NotAtOnceError:
         pass

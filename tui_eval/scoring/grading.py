@@ -17,7 +17,7 @@ from tui_eval.scoring.rules.mathematics import equal_mathematics
 from tui_eval.scoring.rules.recorded_verdict import recorded
 from tui_eval.scoring.rules.text_metrics import similar
 from tui_eval.scoring.rules.tool_calls import tool_calls
-from tui_eval.suites import at_once
+from tui_eval.suites import loop_bounds
 
 
 @frozen
@@ -73,9 +73,9 @@ def _extent(check: Check, text: str) -> int:
 
 
 def _see_that_it_is_bounded(check: Check, rule: TextRule, text: str) -> None:
-    if at_once.asked():
+    if loop_bounds.asked():
         normalized = check.settings.get("normalize") is True
-        at_once.allow(_extent(check, text), _NORMALIZED if normalized else rule.at_once)
+        loop_bounds.allow(_extent(check, text), _NORMALIZED if normalized else rule.at_once)
 
 
 def grade(check: Check, output: Output) -> Grade:

@@ -7,9 +7,9 @@ from tui_eval.model.json import Json, dotted
 from tui_eval.model.outputs.conversation import text_of
 from tui_eval.model.outputs.output import Output
 from tui_eval.model.score import Grade
-from tui_eval.suites import at_once, patterns
+from tui_eval.suites import loop_bounds, patterns
 from tui_eval.suites.data import jsonpath
-from tui_eval.texts import jsontext
+from tui_eval.texts import json_in_text
 
 _AT_ONCE: Final = 20_000
 """Characters that JSON is searched for in, in a few milliseconds."""
@@ -89,12 +89,12 @@ def _as_text(value: Json) -> str:
 
 def _at_path(path: str, text: str) -> str:
     parsed = jsonpath.parse(path)
-    at_once.allow(len(text), _AT_ONCE if parsed.definite else 0)
+    loop_bounds.allow(len(text), _AT_ONCE if parsed.definite else 0)
     try:
-        value = jsontext.extract(text)
-    except jsontext.NotJsonError as error:
+        value = json_in_text.extract(text)
+    except json_in_text.NotJsonError as error:
         raise MissingPartError(f"nothing at {path}: {error}") from error
-    except jsontext.UnreadableError as error:
+    except json_in_text.UnreadableError as error:
         raise UnreadablePartError(str(error)) from error
     try:
         found = parsed.find(value)

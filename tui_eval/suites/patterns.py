@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from tui_eval.suites import at_once
-from tui_eval.suites.at_once import NotAtOnceError
+from tui_eval.suites import loop_bounds
+from tui_eval.suites.loop_bounds import NotAtOnceError
 
 LIMIT_S = 1.0
 """Seconds of this process's processor time that one pattern may take on one text.
@@ -251,7 +251,7 @@ def compiled(pattern: str, ignore_case: bool = False) -> Pattern:
             f"it repeats too much: written out it has {_about(large)} characters, "
             f"{MOST_SIZE:,} are the most"
         )
-    at_once.allow(large, _QUICKLY_COMPILED)
+    loop_bounds.allow(large, _QUICKLY_COMPILED)
     import regex  # late: only suites that hold a pattern pay for it
 
     flags = regex.IGNORECASE if ignore_case else 0
@@ -303,9 +303,9 @@ def last(pattern: Pattern, text: str) -> Match | None:
 
 
 def _seconds() -> float:
-    left = at_once.left()
+    left = loop_bounds.left()
     return LIMIT_S if left is None else left
 
 
 def _late(pattern: Pattern) -> TooSlowError | NotAtOnceError:
-    return NotAtOnceError() if at_once.asked() else TooSlowError(pattern.pattern)
+    return NotAtOnceError() if loop_bounds.asked() else TooSlowError(pattern.pattern)

@@ -6,11 +6,11 @@ import pytest
 
 from tests.suites.writing import TARGET, loaded, told, write
 from tui_eval.model.json import JsonObject
-from tui_eval.suites import at_once
-from tui_eval.suites.at_once import NotAtOnceError
+from tui_eval.suites import loop_bounds
 from tui_eval.suites.data import attachments
 from tui_eval.suites.data.attachments import AttachmentError, Attachments, media_type_of
 from tui_eval.suites.loading.suite_file import look
+from tui_eval.suites.loop_bounds import NotAtOnceError
 from tui_eval.suites.survey.template_check import survey
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels"
@@ -118,10 +118,10 @@ def test_a_file_that_is_too_large_is_not_read(
 def test_a_large_file_is_not_digested_where_calls_are_in_flight(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(PNG + bytes(300_000))
     files = suite_with(tmp_path)
-    with at_once.within(10), pytest.raises(NotAtOnceError):
+    with loop_bounds.within(10), pytest.raises(NotAtOnceError):
         files.named(parts("a.png"))
     first = files.named(parts("a.png"))
-    with at_once.within(10):
+    with loop_bounds.within(10):
         assert files.named(parts("a.png")) == first, "it is known by now"
 
 

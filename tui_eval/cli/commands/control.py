@@ -287,12 +287,12 @@ def _last_done(store: Path, run: "RunRow") -> "UndoableRequest":
 
 def _tell(run: "RunRow", answer: "RequestRow", as_json: bool) -> int:
     """Print how a request was answered; give the exit code."""
-    from tui_eval.reports import jsontext
+    from tui_eval.reports import json_output
     from tui_eval.store.requests import Outcome
 
     if as_json:
         said = {"run": run.name, "outcome": answer.outcome, "detail": answer.detail}
-        streams.say(jsontext.dumps(said))
+        streams.say(json_output.dumps(said))
     else:
         streams.say(f"{run.name}: {worded(answer)}")
     return ExitCode.NOT_STARTED if answer.outcome == Outcome.CLOSED else 0

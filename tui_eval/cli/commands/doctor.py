@@ -31,7 +31,7 @@ _PATIENCE_S = 1.5
 @store_option
 def doctor(as_json: bool, store: Path | None) -> None:
     """Look at the store, keys (never shown), endpoints, levels of isolation, and the terminal."""
-    from tui_eval.reports import jsontext
+    from tui_eval.reports import json_output
 
     found: JsonObject = {
         "version": __version__,
@@ -46,7 +46,7 @@ def doctor(as_json: bool, store: Path | None) -> None:
         "terminal": _terminal(),
     }
     if as_json:
-        streams.say(jsontext.dumps(found, indent=2))
+        streams.say(json_output.dumps(found, indent=2))
         return
     for name, value in found.items():
         for line in _lines(name, value):

@@ -11,7 +11,7 @@ from tui_eval.cli import streams
 from tui_eval.model.json import JsonObject
 from tui_eval.model.runs.endpoint_event import EndpointEventKind
 from tui_eval.model.visible import visible_line
-from tui_eval.reports import jsontext
+from tui_eval.reports import json_output
 from tui_eval.reports.results import Results
 from tui_eval.reports.run_events import RunChange, RunEvents, event, look, outcome_document
 from tui_eval.reports.suite_runs import SuiteRun, suites_document
@@ -140,7 +140,7 @@ class Reporter:
             elif one["event"] == "paused":
                 self.say(f"paused: {visible_line(str(one['reason'] or 'by a person'), 500)}")
             if self.events:
-                self._emit(jsontext.dumps(one))
+                self._emit(json_output.dumps(one))
 
     def say(self, text: str) -> None:
         """Say something beside the progress."""
@@ -162,7 +162,7 @@ class Reporter:
                 said = summary(of, width=streams.width(), ink=ink, store=self._store)
                 self._emit(f"{self._parting}{said}")
             case OutputForm.JSON:
-                self._emit(jsontext.dumps(outcome_document(of, code), indent=2))
+                self._emit(json_output.dumps(outcome_document(of, code), indent=2))
             case OutputForm.EVENTS:
                 self._tell_all(self._events.finished(of, code))
             case OutputForm.NOTHING:
@@ -176,9 +176,9 @@ class Reporter:
                 said = suites_summary(runs, width=streams.width(), ink=ink)
                 self._emit(f"{self._parting}{said}")
             case OutputForm.JSON:
-                self._emit(jsontext.dumps(suites_document(runs), indent=2))
+                self._emit(json_output.dumps(suites_document(runs), indent=2))
             case OutputForm.EVENTS:
-                self._emit(jsontext.dumps(event("all_finished", **suites_document(runs))))
+                self._emit(json_output.dumps(event("all_finished", **suites_document(runs))))
 
     def _emit(self, text: str) -> None:
         try:

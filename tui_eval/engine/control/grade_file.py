@@ -20,7 +20,7 @@ from tui_eval.store.write.people import notes
 from tui_eval.store.write.people.grade_writes import LONGEST_NAME, NewGrade
 from tui_eval.suites.data.grade_forms import wrong_grade
 from tui_eval.suites.loading.errors import did_you_mean
-from tui_eval.texts import jsontext
+from tui_eval.texts import json_in_text
 
 CANNOT_TELL: Final = "cannot tell"
 """The grade of an output that a person looked at and could not grade."""
@@ -118,10 +118,10 @@ def _lines(file: Path) -> "Iterator[tuple[int, Json | _MistakeError]]":
 
 def _parsed(raw: bytes) -> "Json | _MistakeError":
     try:
-        return jsontext.parse(raw.decode("utf-8-sig"))
+        return json_in_text.parse(raw.decode("utf-8-sig"))
     except UnicodeDecodeError:
         return _MistakeError("the line", "is no UTF-8 text")
-    except (jsontext.NotJsonError, jsontext.UnreadableError) as error:
+    except (json_in_text.NotJsonError, json_in_text.UnreadableError) as error:
         return _MistakeError("the line", f"is no JSON: {error}")
 
 

@@ -43,8 +43,8 @@ from tui_eval.store.read.trials.open_trials import OpenTrial
 from tui_eval.store.tx import Tx
 from tui_eval.store.write import trial_writes
 from tui_eval.store.write.output_writes import NO_KEY
-from tui_eval.suites import at_once
-from tui_eval.suites.at_once import NotAtOnceError
+from tui_eval.suites import loop_bounds
+from tui_eval.suites.loop_bounds import NotAtOnceError
 from tui_eval.targets.conversation.call_log import HeldError
 
 T = TypeVar("T")
@@ -179,7 +179,7 @@ class Journey:
     ) -> Step:
         # no turn of the loop is given away for what nearly all outputs are
         try:
-            with at_once.within(AT_ONCE_S):
+            with loop_bounds.within(AT_ONCE_S):
                 outcome = self._outcome(flight, output)
         except NotAtOnceError:
             return unscored_step(flight, output, arrival, programs=False)

@@ -6,8 +6,8 @@ from typing import Final, TypeVar, TypeVarTuple
 from tui_eval.isolated.calls import IsolatedCalls, OutOfBoundsError
 from tui_eval.scoring.judge.item import ReplyForm
 from tui_eval.scoring.judge.reading import Reading, read
-from tui_eval.suites import at_once
-from tui_eval.suites.at_once import NotAtOnceError
+from tui_eval.suites import loop_bounds
+from tui_eval.suites.loop_bounds import NotAtOnceError
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -38,7 +38,7 @@ class OffLoop:
             AbandonedError: the engine is ending.
         """
         try:
-            with at_once.within(AT_ONCE_S):
+            with loop_bounds.within(AT_ONCE_S):
                 return function(*args)
         except NotAtOnceError:
             return await self.unbounded(function, *args)

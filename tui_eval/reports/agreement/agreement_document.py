@@ -7,7 +7,7 @@ from tui_eval.model.states import Verdict
 from tui_eval.reports.agreement.corrected_rates import CorrectedPassRate
 from tui_eval.reports.agreement.measures import AgreementMeasures, PeopleAgreement
 from tui_eval.reports.agreement.run_agreement import ScorerAgreement
-from tui_eval.reports.jsontext import bounds, rounded
+from tui_eval.reports.json_output import bounds, rounded
 from tui_eval.store.rows import ColumnRow
 
 _VERDICTS = (Verdict.PASS, Verdict.FAIL)

@@ -10,7 +10,7 @@ from tui_eval.reports.comparison.comparison import (
 )
 from tui_eval.reports.comparison.flips import Flip
 from tui_eval.reports.comparison.side import Side
-from tui_eval.reports.jsontext import bounds, pieces, rounded
+from tui_eval.reports.json_output import bounds, pieces, rounded
 
 
 def comparison_document(of: RunComparison) -> JsonObject:

@@ -10,7 +10,7 @@ from typing import Final
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.visible import visible
-from tui_eval.reports import jsontext
+from tui_eval.reports import json_output
 from tui_eval.reports.exports.export_choice import ExportChoice, chosen_lines
 from tui_eval.reports.exports.trial_line import TrialLines
 from tui_eval.reports.judging.opinions import spread
@@ -69,7 +69,7 @@ def _with_spread(lines: Iterator[TrialLine]) -> Iterator[tuple[TrialLine, float 
         together = list(epochs)
         spread = epoch_spread(line.score for line in together)
         for line in together:
-            yield line, None if spread is None else jsontext.rounded(spread.sd)
+            yield line, None if spread is None else json_output.rounded(spread.sd)
 
 
 _ASKED = ("question", "expected")
@@ -101,7 +101,7 @@ def _left(record: JsonObject) -> Iterator[Json]:
 
 
 def _as_cell(value: Json) -> Json:
-    return jsontext.dumps(value) if isinstance(value, list | dict) else value
+    return json_output.dumps(value) if isinstance(value, list | dict) else value
 
 
 def cell(text: str) -> str:
@@ -153,7 +153,7 @@ def _cells(
         line.error_kind,
         line.error_message,
         line.attempts,
-        jsontext.rounded(line.latency_s),
+        json_output.rounded(line.latency_s),
         line.usage.input,
         line.usage.output,
         line.cost_usd,
@@ -169,5 +169,5 @@ def _cells(
         score = given.get(name)
         fixed += [score.verdict.value, score.value, score.reason] if score else [None, None, None]
         if name in judged:
-            fixed.append(jsontext.rounded(spread(score.raw)) if score else None)
+            fixed.append(json_output.rounded(spread(score.raw)) if score else None)
     return fixed

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Iterator
 
-from tui_eval.reports import jsontext
+from tui_eval.reports import json_output
 from tui_eval.reports.exports.export_choice import ExportChoice, chosen_lines
 from tui_eval.reports.exports.trial_line import TrialLines
 from tui_eval.store.rows import RunRow
@@ -13,4 +13,4 @@ def jsonl(db: sqlite3.Connection, run: RunRow, choice: ExportChoice) -> Iterator
     """Yield one line of JSON for each trial, see `TrialLines`."""
     made = TrialLines(db, run.id, case=choice.case)
     for line in chosen_lines(db, run, choice):
-        yield jsontext.dumps(made.json(line)) + "\n"
+        yield json_output.dumps(made.json(line)) + "\n"

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from tui_eval.model.json import JsonObject
-from tui_eval.reports import jsontext
+from tui_eval.reports import json_output
 from tui_eval.reports.exports.export_choice import ExportChoice, chosen_lines
 from tui_eval.store.rows import RunRow
 
@@ -25,4 +25,4 @@ def swebench(db: sqlite3.Connection, run: RunRow, choice: ExportChoice) -> Itera
             "model_name_or_path": model,
             "model_patch": line.text,
         }
-        yield jsontext.dumps(made) + "\n"
+        yield json_output.dumps(made) + "\n"

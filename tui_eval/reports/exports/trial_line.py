@@ -7,7 +7,7 @@ from tui_eval.model.case import Case, Column
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.outputs.conversation import last_user_text
 from tui_eval.model.outputs.output import Failure, Output
-from tui_eval.reports.jsontext import rounded
+from tui_eval.reports.json_output import rounded
 from tui_eval.reports.judging.opinions import spread
 from tui_eval.scoring.check import Subject
 from tui_eval.scoring.scorers import Scorers

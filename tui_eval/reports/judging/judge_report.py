@@ -11,7 +11,7 @@ from tui_eval.format import cost, counted, many, percent
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.judge_quality import ENOUGH, Audit, GoldAgreement
 from tui_eval.model.visible import visible_line
-from tui_eval.reports.jsontext import dollars, rounded
+from tui_eval.reports.json_output import dollars, rounded
 from tui_eval.store.read.judges.judge_figures import JudgeFigures, JudgeRequests
 
 _DIFFERENCES: Final = 20

@@ -3,7 +3,7 @@
 from tui_eval.format import many, seconds, size
 from tui_eval.model.json import Json
 from tui_eval.model.visible import visible_line
-from tui_eval.reports.jsontext import rounded
+from tui_eval.reports.json_output import rounded
 from tui_eval.store.read.figures.program_figures import ProgramFigures
 
 

@@ -13,7 +13,7 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.score import tally
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.model.visible import visible_line
-from tui_eval.reports.jsontext import dollars, rounded
+from tui_eval.reports.json_output import dollars, rounded
 from tui_eval.reports.terminal.tables import AnsiStyle
 from tui_eval.store.read.judges.judge_calls import JudgeCall
 from tui_eval.store.read.trials.trial_trace import FindingRow, TrialTrace

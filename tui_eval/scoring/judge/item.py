@@ -10,7 +10,7 @@ from tui_eval.model.score import Grade
 from tui_eval.scoring import parts
 from tui_eval.scoring.check import Check
 from tui_eval.scoring.judge.shown_messages import bounded, of_output
-from tui_eval.suites import at_once
+from tui_eval.suites import loop_bounds
 from tui_eval.suites.scorers.judge.judge_settings import SIMILARITY
 from tui_eval.suites.scorers.setting_error import SettingError
 
@@ -92,7 +92,7 @@ def item(check: Check, output: Output) -> Item | Grade:
         return part
     if not part.strip() and not done:
         return Grade.of(False, "the output is empty")
-    at_once.allow(len(part), _AT_ONCE)
+    loop_bounds.allow(len(part), _AT_ONCE)
     settings = check.settings
     body: JsonObject = {
         "input": _asked(check.input) if by_rubric else None,

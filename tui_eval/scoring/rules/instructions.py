@@ -14,7 +14,7 @@ from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
 from tui_eval.scoring.settings import number, text, texts
-from tui_eval.suites import at_once
+from tui_eval.suites import loop_bounds
 from tui_eval.texts.sentences import count_sentences, whole_words, words
 from tui_eval.texts.wording import quoted
 
@@ -133,7 +133,7 @@ def _letter_frequency(answer: str, asked: JsonObject) -> Found:
 
 def _language_of(answer: str) -> str | None:
     """Return the code of an answer's language; None where it has nothing to tell it by."""
-    at_once.allow(len(answer), 0)  # profiles of all languages are loaded first
+    loop_bounds.allow(len(answer), 0)  # profiles of all languages are loaded first
     try:
         import langdetect  # late: an extra
     except ImportError as error:

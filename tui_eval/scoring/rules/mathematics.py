@@ -12,7 +12,7 @@ from typing import Any, Final
 from tui_eval.model.json import JsonObject
 from tui_eval.model.score import Grade
 from tui_eval.scoring.settings import texts
-from tui_eval.suites import at_once
+from tui_eval.suites import loop_bounds
 from tui_eval.texts.wording import one_of, plain, quoted
 
 _LOOKED_AT: Final = 20_000
@@ -23,7 +23,7 @@ _MARKS: Final = ("$", "\\boxed", "\\(", "\\[")
 
 def equal_mathematics(settings: JsonObject, answer: str) -> Grade:
     """Pass where the last expression of the answer equals an expected one."""
-    at_once.allow(1, 0)  # symbolic mathematics has no bound
+    loop_bounds.allow(1, 0)  # symbolic mathematics has no bound
     try:
         import math_verify  # late: an extra, and a second to load
     except ImportError:

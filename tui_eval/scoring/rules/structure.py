@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from tui_eval.model.json import Json, JsonObject, canonical
 from tui_eval.model.score import Grade
-from tui_eval.suites import at_once, patterns
-from tui_eval.suites.at_once import NotAtOnceError
-from tui_eval.texts import jsontext
+from tui_eval.suites import loop_bounds, patterns
+from tui_eval.suites.loop_bounds import NotAtOnceError
+from tui_eval.texts import json_in_text
 from tui_eval.texts.wording import plain, quoted
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ def json_value(settings: JsonObject, text: str) -> Grade:
     """Pass where the text is JSON and, where one is given, the expected value."""
     try:
         value = _read(settings, text)
-    except jsontext.NotJsonError as error:
+    except json_in_text.NotJsonError as error:
         return Grade.of(False, f"{error}: got {quoted(text)}")
-    except jsontext.UnreadableError as error:
+    except json_in_text.UnreadableError as error:
         return Grade.ungraded(str(error))
     if "expected" not in settings:
         return Grade.of(True, "it is JSON")
@@ -43,9 +43,9 @@ def json_schema(settings: JsonObject, text: str) -> Grade:
     """Pass where the text is JSON that the schema allows."""
     try:
         value = _read(settings, text)
-    except jsontext.NotJsonError as error:
+    except json_in_text.NotJsonError as error:
         return Grade.of(False, f"{error}: got {quoted(text)}")
-    except jsontext.UnreadableError as error:
+    except json_in_text.UnreadableError as error:
         return Grade.ungraded(str(error))
     try:
         broken = _first_error(settings["schema"], value)
@@ -57,7 +57,7 @@ def json_schema(settings: JsonObject, text: str) -> Grade:
 
 
 def _read(settings: JsonObject, text: str) -> Json:
-    return jsontext.extract(text) if settings["extract"] is True else jsontext.parse(text)
+    return json_in_text.extract(text) if settings["extract"] is True else json_in_text.parse(text)
 
 
 # --- equality ---------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ def _first_error(schema: Json, value: Json) -> str | None:
     from jsonschema.exceptions import best_match
     from referencing.exceptions import Unresolvable
 
-    left = at_once.left()
+    left = loop_bounds.left()
     ends_at = _ends_at.set(time.thread_time() + (LIMIT_S if left is None else left))
     errors = islice(_validator(canonical(schema)).iter_errors(value), _ERRORS_READ)
     try:
@@ -188,7 +188,7 @@ def _timed(keyword: _Keyword) -> _Keyword:
         validator: _Validator, value: Json, instance: Json, schema: JsonObject
     ) -> Iterator["ValidationError"] | None:
         if time.thread_time() > _ends_at.get():
-            raise NotAtOnceError if at_once.asked() else _TooSlowError
+            raise NotAtOnceError if loop_bounds.asked() else _TooSlowError
         return keyword(validator, value, instance, schema)
 
     return check

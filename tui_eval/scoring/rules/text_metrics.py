@@ -12,7 +12,7 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.score import Grade
 from tui_eval.model.states import Verdict
 from tui_eval.scoring.settings import number, text, texts
-from tui_eval.suites import at_once
+from tui_eval.suites import loop_bounds
 from tui_eval.texts.wording import one_of, quoted
 
 _Metric: TypeAlias = Callable[[str, Sequence[str], JsonObject], float]
@@ -29,7 +29,7 @@ class _UnfitError(Exception):
 
 def similar(settings: JsonObject, answer: str) -> Grade:
     """Pass where the text is similar enough to an expected one."""
-    at_once.allow(1, 0)  # a second to load, and no bound
+    loop_bounds.allow(1, 0)  # a second to load, and no bound
     metric, expected = text(settings["metric"]), texts(settings["expected"])
     longest = max(len(answer), *map(len, expected))
     if longest > LIMIT:

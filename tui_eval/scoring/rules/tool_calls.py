@@ -11,9 +11,9 @@ from tui_eval.model.states import Verdict
 from tui_eval.scoring.rules import pairing
 from tui_eval.scoring.rules.arguments import unexpected
 from tui_eval.scoring.settings import number, texts
-from tui_eval.suites import at_once, patterns
+from tui_eval.suites import loop_bounds, patterns
 from tui_eval.suites.scorers.tool_calls import bfcl_name
-from tui_eval.texts import jsontext
+from tui_eval.texts import json_in_text
 from tui_eval.texts.wording import one_of, quoted
 
 _COMPARED_AT_ONCE: Final = 200
@@ -56,7 +56,7 @@ def _call(call: JsonObject) -> ToolCall:
     if not arguments.strip():
         return ToolCall(name, {})
     try:
-        return ToolCall(name, jsontext.parse(arguments))
+        return ToolCall(name, json_in_text.parse(arguments))
     except ValueError as error:
         return ToolCall(name, arguments, str(error))
 
@@ -68,7 +68,7 @@ def tool_calls(settings: JsonObject, output: Output) -> Grade:
     calls that should not be there, the pairs. It is 0 where a forbidden tool was called or there
     were too many calls.
     """
-    at_once.allow(_characters(output), _CHARACTERS_AT_ONCE)
+    loop_bounds.allow(_characters(output), _CHARACTERS_AT_ONCE)
     calls = calls_of(output, str(settings["of"]))
     called: Json = [call.name for call in calls[:_NAMED]]
     broken = _broken(settings, calls)
@@ -127,7 +127,7 @@ class _Comparison:
         self._more = settings["arguments"] == "subset"
         self._read_name = bfcl_name if settings["form"] == "bfcl" else str
         self._known: dict[tuple[int, int], str | None] = {}
-        at_once.allow(len(self._expected) * len(calls), _COMPARED_AT_ONCE)
+        loop_bounds.allow(len(self._expected) * len(calls), _COMPARED_AT_ONCE)
 
     def found(self) -> _Found:
         sizes = (len(self._expected), self._optional, len(self._calls), self._fits)

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.outputs.conversation import names_file
-from tui_eval.suites import at_once
+from tui_eval.suites import loop_bounds
 from tui_eval.suites.spec import Suite
 from tui_eval.suites.trust.capabilities import Folder
 
@@ -111,7 +111,7 @@ class Attachments:
         seen, media_type = self._looked_at(part)
         known = self._known.get(seen)
         if known is None:
-            at_once.allow(seen.size, _AT_ONCE)
+            loop_bounds.allow(seen.size, _AT_ONCE)
             _, raw = self._read(part, MOST)
             known = hashlib.sha256(raw).hexdigest()
             if len(self._known) >= _REMEMBERED:

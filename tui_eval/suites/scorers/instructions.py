@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue, StrictBool
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.scorers.scorer import Scorer
 from tui_eval.suites.scorers.setting_error import SettingError, named
-from tui_eval.texts import jsontext
+from tui_eval.texts import json_in_text
 from tui_eval.texts.wording import quoted
 
 Argument: TypeAlias = Literal["count", "relation", "text", "texts", "letter"]
@@ -97,7 +97,7 @@ def _list(settings: JsonObject, field: str) -> list[Json]:
     value = settings[field]
     if isinstance(value, str):
         try:
-            value = jsontext.parse(value)
+            value = json_in_text.parse(value)
         except ValueError as error:
             raise SettingError(f"{field} is a text that is no JSON: {error}", field) from error
     if not isinstance(value, list):

@@ -9,7 +9,7 @@ from tui_eval.model.json import JsonObject
 from tui_eval.model.visible import visible_line
 from tui_eval.suites.scorers.scorer import Scorer, check_pattern
 from tui_eval.suites.scorers.setting_error import SettingError
-from tui_eval.texts import jsontext
+from tui_eval.texts import json_in_text
 from tui_eval.texts.wording import quoted
 
 
@@ -40,7 +40,7 @@ class JsonScorer(Scorer):
         if not isinstance(expected, str):
             return settings
         try:
-            return {**settings, "expected": jsontext.parse(expected)}
+            return {**settings, "expected": json_in_text.parse(expected)}
         except ValueError:
             return settings  # a text that is not itself JSON is meant as it stands
 

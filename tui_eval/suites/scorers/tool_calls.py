@@ -16,7 +16,7 @@ from pydantic import (
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.suites.scorers.scorer import PartsGiven, Scorer, check_pattern
 from tui_eval.suites.scorers.setting_error import SettingError, named
-from tui_eval.texts import jsontext
+from tui_eval.texts import json_in_text
 from tui_eval.texts.wording import quoted
 
 NEAR: Final = 1e-6
@@ -163,7 +163,7 @@ def _read(value: Json, place: str) -> Json:
     if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
         return value
     try:
-        return jsontext.parse(value)
+        return json_in_text.parse(value)
     except ValueError as error:
         raise SettingError(f"{place} is a text that is no JSON: {error}") from error
 

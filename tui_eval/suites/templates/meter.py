@@ -9,8 +9,8 @@ import time
 from collections.abc import Iterable
 from typing import Final
 
-from tui_eval.suites import at_once
-from tui_eval.suites.at_once import NotAtOnceError
+from tui_eval.suites import loop_bounds
+from tui_eval.suites.loop_bounds import NotAtOnceError
 
 MAX_TEXT: Final = 4_000_000
 """The most characters a template may render to, or make on the way: a million tokens fit."""
@@ -46,7 +46,7 @@ def start() -> None:
     """Reset the count for a new rendering in this thread."""
     _METER.left = MAX_WORK
     _METER.steps = 0
-    left = at_once.left()
+    left = loop_bounds.left()
     _METER.until = time.thread_time() + (MAX_SECONDS if left is None else left)
 
 
@@ -62,7 +62,7 @@ def tick(size: int = 0) -> None:
     if _METER.left < 0:
         raise TooMuchError("it takes too many steps")
     if (size > _LARGE or not _METER.steps & 15) and time.thread_time() > _METER.until:
-        if at_once.asked():
+        if loop_bounds.asked():
             raise NotAtOnceError
         raise TooMuchError(f"it takes more than {MAX_SECONDS:g} seconds")
 

@@ -11,7 +11,7 @@ from tui_eval.model.outputs.attempt_record import AttemptProgress
 from tui_eval.model.outputs.output import Failure
 from tui_eval.providers.answer_reading import AnswerReader
 from tui_eval.providers.app_endpoint import AppEndpoint, AppRequest, TimedAnswer
-from tui_eval.suites import at_once
+from tui_eval.suites import loop_bounds
 from tui_eval.suites.spec.targets.http import RESPONSE, Polling
 from tui_eval.suites.templates.template import Template, TemplateError
 from tui_eval.suites.templates.url_template import UrlTemplate
@@ -156,9 +156,9 @@ class Job:
         body = last.answer.body
         if len(body) <= _READ_AT_ONCE:
             try:
-                with at_once.within(_AT_ONCE_S):
+                with loop_bounds.within(_AT_ONCE_S):
                     return job_state(self.templates, body)
-            except at_once.NotAtOnceError:
+            except loop_bounds.NotAtOnceError:
                 pass  # a template that works hard: elsewhere
         return await reader.beside(len(body), job_state, self.templates, body)
 

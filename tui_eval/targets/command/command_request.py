@@ -17,8 +17,8 @@ from tui_eval.processes.workspace.source import (
     WorkspaceSource,
     source_digest,
 )
-from tui_eval.suites import at_once
-from tui_eval.suites.at_once import NotAtOnceError
+from tui_eval.suites import loop_bounds
+from tui_eval.suites.loop_bounds import NotAtOnceError
 from tui_eval.suites.program_fields import CONTAINERS, is_there, own_files
 from tui_eval.suites.spec import CommandTargetSpec
 from tui_eval.suites.spec.agents import AGENTS
@@ -221,7 +221,7 @@ class CommandRenderer:
         if "@sha256:" in named:
             return {"id": named}
         if named not in self._images:
-            if at_once.asked():
+            if loop_bounds.asked():
                 raise NotAtOnceError  # the engine is asked
             found = self._engine.image(named)
             self._images[named] = None if found is None else found.id
@@ -256,7 +256,7 @@ class CommandRenderer:
 
     def _digest(self, source: WorkspaceSource) -> str:
         if source not in self._digests:
-            if at_once.asked():
+            if loop_bounds.asked():
                 raise NotAtOnceError  # it reads all the files there are
             self._digests[source] = source_digest(source).hex()
         return self._digests[source]

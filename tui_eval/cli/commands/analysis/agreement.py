@@ -30,7 +30,7 @@ def agreement(name: str, scorer: str | None, as_json: bool, store: Path | None) 
     failed, the rate that people would have given stands beside the judge's.
     """
     from tui_eval.cli.named.runs import readable
-    from tui_eval.reports import jsontext
+    from tui_eval.reports import json_output
     from tui_eval.reports.agreement.agreement_document import agreement_document
     from tui_eval.reports.terminal.agreement_text import agreement_text
     from tui_eval.reports.terminal.tables import AnsiStyle
@@ -43,7 +43,7 @@ def agreement(name: str, scorer: str | None, as_json: bool, store: Path | None) 
             found = _measured(db, run, scorer)
             columns = run_queries.columns(db, run.id)
     if as_json:
-        streams.say(jsontext.dumps(agreement_document(found, columns), indent=2))
+        streams.say(json_output.dumps(agreement_document(found, columns), indent=2))
         return
     graded = any(one.pooled.n or one.pooled.cannot_tell or one.gold for one in found)
     if not graded:

@@ -39,7 +39,7 @@ def baseline(
     """
     from tui_eval.cli.named.runs import readable
     from tui_eval.cli.named.suite_names import suite_name
-    from tui_eval.reports import jsontext
+    from tui_eval.reports import json_output
     from tui_eval.store.read import run_queries
     from tui_eval.store.read.comparing import baseline_queries
     from tui_eval.store.write import baseline_writes
@@ -69,7 +69,7 @@ def baseline(
         told = pinned
     if as_json:
         document = {"suite": name, "baseline": None if told is None else told.name}
-        streams.say(jsontext.dumps(document, indent=2))
+        streams.say(json_output.dumps(document, indent=2))
     elif told is None:
         streams.say(f"{name} has no baseline")
     else:

@@ -123,7 +123,7 @@ def _take(store: Path, run: "RunRow", options: GradeOptions, person: str, as_jso
         read_grade_file,
     )
     from tui_eval.engine.control.output_questions import NoQuestionError
-    from tui_eval.reports import jsontext
+    from tui_eval.reports import json_output
     from tui_eval.store.write.people import grade_writes
     from tui_eval.store.writer import once
 
@@ -146,7 +146,7 @@ def _take(store: Path, run: "RunRow", options: GradeOptions, person: str, as_jso
             "people": dict(counts_by_person(grades)),
             "applied": None if answer is None else answer.detail,
         }
-        streams.say(jsontext.dumps(told, indent=2))
+        streams.say(json_output.dumps(told, indent=2))
     else:
         _tell(run, counts_by_person(grades), new, len(grades))
         if answer is not None:

@@ -40,7 +40,7 @@ def history(
     """
     from tui_eval.cli.named.runs import readable
     from tui_eval.cli.named.suite_names import suite_name
-    from tui_eval.reports import jsontext
+    from tui_eval.reports import json_output
     from tui_eval.reports.case_outcomes import suite_history
     from tui_eval.store.read.report_queries import moment
 
@@ -49,7 +49,7 @@ def history(
     if flaky:
         found = replace(found, cases=found.flaky)
     if as_json:
-        streams.say(jsontext.dumps(found.as_json(), indent=2))
+        streams.say(json_output.dumps(found.as_json(), indent=2))
         return
     every = flaky or case_id is not None
     for line in _lines(found, every=every):

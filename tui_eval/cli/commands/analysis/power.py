@@ -40,14 +40,14 @@ def power(name: str, effect: float, chance: float, as_json: bool, store: Path | 
     """
     from tui_eval.cli.named.runs import readable
     from tui_eval.cli.named.suite_names import run_of
-    from tui_eval.reports import jsontext
+    from tui_eval.reports import json_output
     from tui_eval.reports.sample_size import sample_size
     from tui_eval.store.read.report_queries import moment
 
     with readable(store_file(store)) as db, moment(db):
         found = sample_size(db, run_of(db, name), effect, chance)
     if as_json:
-        streams.say(jsontext.dumps(found.as_json(), indent=2))
+        streams.say(json_output.dumps(found.as_json(), indent=2))
         return
     for line in _lines(found):
         streams.say(line)

@@ -130,7 +130,7 @@ def sweep(
     """
     from tui_eval.cli.running.foreground import drive
     from tui_eval.cli.running.reporter import OutputForm
-    from tui_eval.reports import jsontext
+    from tui_eval.reports import json_output
 
     file = store_file(store)
     checked = _checked(suite, options, file, max_cost_usd=max_cost, trusted=trust, yes=yes)
@@ -143,7 +143,7 @@ def sweep(
             "state": end.results.state,
             **end.results.sweep.as_json(),
         }
-        streams.say(jsontext.dumps(document, indent=2))
+        streams.say(json_output.dumps(document, indent=2))
     return end.code
 
 

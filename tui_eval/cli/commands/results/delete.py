@@ -30,7 +30,7 @@ def delete(names: tuple[str, ...], yes: bool, as_json: bool, store: Path | None)
     """
     from tui_eval.cli.named.runs import bring_up_to_date
     from tui_eval.format import endpoint_host
-    from tui_eval.reports import jsontext
+    from tui_eval.reports import json_output
     from tui_eval.reports.terminal.removal import awaited_words, removed_words
 
     file = store_file(store)
@@ -64,7 +64,7 @@ def delete(names: tuple[str, ...], yes: bool, as_json: bool, store: Path | None)
             for one in extent.awaited
         ],
     }
-    streams.say(jsontext.dumps(document, indent=2))
+    streams.say(json_output.dumps(document, indent=2))
 
 
 def _look_at(file: Path, names: Sequence[str]) -> "tuple[list[RunRow], DeletionExtent]":

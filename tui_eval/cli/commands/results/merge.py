@@ -42,9 +42,9 @@ def merge(stores: tuple[Path, ...], into: Path | None, check: bool, as_json: boo
     merged = _looked_at(stores, target) if check else _merged(stores, target)
     parts = _parts(target, [run for _, runs in merged for run in runs])
     if as_json:
-        from tui_eval.reports import jsontext
+        from tui_eval.reports import json_output
 
-        streams.say(jsontext.dumps(_document(target, merged, parts, check=check), indent=2))
+        streams.say(json_output.dumps(_document(target, merged, parts, check=check), indent=2))
     else:
         for store, runs in merged:
             for run in runs:

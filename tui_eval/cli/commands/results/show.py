@@ -32,7 +32,7 @@ _NONE = "there are no runs yet; `tui-eval run SUITE` makes one"
 def runs(limit: int | None, as_json: bool, store: Path | None) -> None:
     """List runs, the newest first."""
     from tui_eval.cli.named.runs import readable
-    from tui_eval.reports import jsontext
+    from tui_eval.reports import json_output
     from tui_eval.reports.document import of_results
     from tui_eval.reports.results import results
     from tui_eval.reports.terminal.listing import listing
@@ -52,7 +52,7 @@ def runs(limit: int | None, as_json: bool, store: Path | None) -> None:
             documents = [
                 of_results(results(db, row.id, compared=False), groups=False) for row in rows
             ]
-            streams.say(jsontext.dumps(documents, indent=2))
+            streams.say(json_output.dumps(documents, indent=2))
         elif rows:
             now, ink = time.time(), AnsiStyle(streams.coloured())
             streams.say("\n".join(listing(db, rows, now, streams.width(), ink)))
@@ -125,9 +125,9 @@ def show(name: str, shown: _Shown, as_json: bool, store: Path | None) -> None:
             left = _Left(db, run, FileStore.beside(store_file(store)), shown)
             streams.say(left.json() if as_json else "\n".join(left.lines()))
         elif as_json:
-            from tui_eval.reports import jsontext
+            from tui_eval.reports import json_output
 
-            streams.say_pieces(jsontext.pieces(_document(db, run, shown)))
+            streams.say_pieces(json_output.pieces(_document(db, run, shown)))
         else:
             _print(db, run, shown)
 
@@ -155,7 +155,7 @@ class _Left:
 
     def json(self) -> str:
         """Return the run's document with these trials, each with its files."""
-        from tui_eval.reports import jsontext
+        from tui_eval.reports import json_output
         from tui_eval.reports.document import document
         from tui_eval.reports.exports.trial_line import TrialLines
         from tui_eval.store.read import report_queries
@@ -169,7 +169,7 @@ class _Left:
             for line in report_queries.lines_of_case(self._db, self._run.id, case_id)
             if line.id in trials
         ]
-        return jsontext.dumps(whole, indent=2)
+        return json_output.dumps(whole, indent=2)
 
     def lines(self) -> "Iterator[str]":
         """Yield them for people."""

@@ -44,7 +44,7 @@ def trace(
     if (case_id is None) == (trial_id is None):
         raise click.UsageError("say which: --case ID or --trial N")
     from tui_eval.cli.named.runs import readable
-    from tui_eval.reports import jsontext
+    from tui_eval.reports import json_output
     from tui_eval.reports.terminal.trace import trial_document
     from tui_eval.store.read import run_queries
     from tui_eval.store.read.trials.trial_trace import trial_trace
@@ -58,7 +58,7 @@ def trace(
         found = [trial_trace(db, run, trial) for trial in trials]
         if as_json:
             whole = {"run": run.name, "trials": [trial_document(one) for one in found]}
-            streams.say(jsontext.dumps(whole, indent=2))
+            streams.say(json_output.dumps(whole, indent=2))
         else:
             _print(run, found)
 

@@ -47,7 +47,7 @@ def check(
     """
     if case_id is not None and not show_judge:
         raise click.UsageError("--case goes with --show-judge")
-    from tui_eval.reports import jsontext
+    from tui_eval.reports import json_output
     from tui_eval.suites.loading.errors import SuiteError
     from tui_eval.suites.trust.needs_trust import NeedsTrust
 
@@ -79,7 +79,7 @@ def check(
         if show_judge:
             documents[-1]["judge_requests"] = _shown(found.suite, file, case_id, silent=as_json)
     if as_json:
-        streams.say(jsontext.dumps(documents, indent=2))
+        streams.say(json_output.dumps(documents, indent=2))
     return code
 
 

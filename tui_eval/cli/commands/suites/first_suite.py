@@ -107,9 +107,9 @@ def _by_recipe(
         text = suite_text(recipe, named, row, kept)
     except RecipeError as error:
         raise CommandError(str(error)) from None
-    from tui_eval.reports import jsontext
+    from tui_eval.reports import json_output
 
-    lines = [jsontext.dumps(one) + "\n" for one in _first_rows(examples, _MOST_EXAMPLES)]
+    lines = [json_output.dumps(one) + "\n" for one in _first_rows(examples, _MOST_EXAMPLES)]
     return {f"{recipe.name}.toml": text, kept: "".join(lines)}
 
 
@@ -158,7 +158,7 @@ def _first_rows(path: str, most: int) -> "list[JsonObject]":
 
 def _list(*, as_json: bool) -> None:
     from tui_eval.format import number
-    from tui_eval.reports import jsontext
+    from tui_eval.reports import json_output
     from tui_eval.suites.recipes.recipe_book import NEEDS, UNTRIED, recipes
 
     if as_json:
@@ -176,7 +176,7 @@ def _list(*, as_json: bool) -> None:
             }
             for one in recipes().values()
         ]
-        streams.say(jsontext.dumps(listed, indent=2))
+        streams.say(json_output.dumps(listed, indent=2))
         return
     for one in recipes().values():
         streams.say(f"{one.name}  {one.title}")
@@ -216,11 +216,10 @@ def schema(kind: str, output: Path | None) -> None:
 
 
 def _schema_text(kind: str) -> str:
-    from tui_eval.reports import jsontext
+    from tui_eval.reports import json_output
 
-    return (
-        jsontext.dumps(_config_schema() if kind == "config" else _suite_schema(), indent=2) + "\n"
-    )
+    schema = _config_schema() if kind == "config" else _suite_schema()
+    return json_output.dumps(schema, indent=2) + "\n"
 
 
 def _suite_schema() -> "JsonObject":

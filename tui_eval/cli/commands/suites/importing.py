@@ -176,7 +176,7 @@ def _written(
 
 def _tell(written: "WrittenSuite", as_json: bool, *, on_stdout: bool = True) -> None:
     from tui_eval.format import many
-    from tui_eval.reports import jsontext
+    from tui_eval.reports import json_output
 
     if as_json:
         document = {
@@ -207,7 +207,7 @@ def _tell(written: "WrittenSuite", as_json: bool, *, on_stdout: bool = True) -> 
             },
             "troubles": list(written.troubles),
         }
-        streams.say(jsontext.dumps(document, indent=2))
+        streams.say(json_output.dumps(document, indent=2))
         return
     say = streams.say if on_stdout else streams.tell
     say(visible_line(str(written.suite)))

@@ -38,7 +38,7 @@ def trust() -> None:
 @json_option
 def list_(as_json: bool) -> None:
     """List trusted folders, and suites with what they may do."""
-    from tui_eval.reports import jsontext
+    from tui_eval.reports import json_output
     from tui_eval.suites.trust.trust_store import TrustStore
 
     book = TrustStore()
@@ -56,7 +56,7 @@ def list_(as_json: bool) -> None:
                 for one in suites
             ],
         }
-        streams.say(jsontext.dumps(document, indent=2))
+        streams.say(json_output.dumps(document, indent=2))
         return
     if not folders and not suites:
         streams.tell(f"nothing is trusted; `{command_name()} trust add SUITE|FOLDER` changes that")
@@ -77,7 +77,7 @@ def show(suite: Path, as_json: bool) -> None:
     Only what needs trust is told, with what changed since the suite was trusted.
     Nothing outside the suite's folder is read that is not trusted already.
     """
-    from tui_eval.reports import jsontext
+    from tui_eval.reports import json_output
     from tui_eval.suites.loading.suite_file import look
     from tui_eval.suites.trust.trust_store import TrustStore, no_longer_wanted
 
@@ -92,7 +92,7 @@ def show(suite: Path, as_json: bool) -> None:
         else []
     )
     if as_json:
-        streams.say(jsontext.dumps(_document(suite, found, record, folder, dropped), indent=2))
+        streams.say(json_output.dumps(_document(suite, found, record, folder, dropped), indent=2))
         return
     for line in _told(suite, found, record, folder, dropped):
         _say(line)

@@ -10,7 +10,7 @@ from typing import Final
 
 from tui_eval import __version__
 from tui_eval.model.json import JsonObject
-from tui_eval.reports import jsontext
+from tui_eval.reports import json_output
 from tui_eval.reports.comparison.baseline.base import RunBase
 from tui_eval.reports.exports.export_choice import ExportChoice, chosen_lines
 from tui_eval.reports.exports.foreign_text import cut
@@ -41,7 +41,7 @@ def ctrf(db: sqlite3.Connection, run: RunRow, choice: ExportChoice) -> Iterator[
     # the summary stands before the tests, and is of those that are written
     with put_aside() as tests:
         _write_tests(db, run, choice, tests, counts)
-        head = jsontext.dumps(_head(run, report, counts))
+        head = json_output.dumps(_head(run, report, counts))
         # the tests go to their place at the end of `results`
         yield head.removesuffix("}}") + ', "tests": [\n'
         yield from tests.pieces()
@@ -70,7 +70,7 @@ def _write_tests(
             )
             for line in epochs:
                 tests.write(",\n" if counts["tests"] else "")
-                tests.write(jsontext.dumps(_test(run, line, flaky)))
+                tests.write(json_output.dumps(_test(run, line, flaky)))
                 counts["tests"] += 1
                 counts["flaky"] += flaky
                 counts[_STATUS[outcome(line)]] += 1
@@ -119,7 +119,7 @@ def _head(run: RunRow, report: RunReport, counts: Counter[str]) -> JsonObject:
         "tool": {"name": "tui-eval", "version": __version__},
         "environment": {"reportName": run.name, "appName": run.suite},
         "extra": {
-            of.column.name: {"n": of.rates.n, "pass_rate": jsontext.rounded(of.rates.pass_rate)}
+            of.column.name: {"n": of.rates.n, "pass_rate": json_output.rounded(of.rates.pass_rate)}
             for of in report.columns
         },
         "summary": {

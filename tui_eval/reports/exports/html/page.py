@@ -21,7 +21,7 @@ from jinja2 import Environment, StrictUndefined, Template
 
 from tui_eval.format import clock, cost, decimal, many, money, seconds
 from tui_eval.model.json import Json
-from tui_eval.reports import jsontext
+from tui_eval.reports import json_output
 from tui_eval.reports.comparison.comparison import outcome as outcome_of_value
 from tui_eval.reports.exports.export_choice import ExportChoice, chosen_lines
 from tui_eval.reports.exports.foreign_text import cut, markup_line, markup_text
@@ -139,7 +139,7 @@ def _page_trial(line: TrialLine, what: ReportedOutcome, made: TrialLines) -> Pag
 
 
 def _text(value: Json) -> str:
-    return cut(value if isinstance(value, str) else jsontext.dumps(value, indent=2), _TEXT)
+    return cut(value if isinstance(value, str) else json_output.dumps(value, indent=2), _TEXT)
 
 
 def _said(of: RunReport) -> list[str]:

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from tui_eval.format import many
 from tui_eval.model.visible import visible
-from tui_eval.reports.jsontext import dumps
+from tui_eval.reports.json_output import dumps
 from tui_eval.store.read import report_queries
 from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.ui.dialogs.menu import Choice

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from tests.support import VALUES
 from tui_eval.model.json import Json
-from tui_eval.texts import jsontext
-from tui_eval.texts.jsontext import NotJsonError, UnreadableError, extract, parse
+from tui_eval.texts import json_in_text
+from tui_eval.texts.json_in_text import NotJsonError, UnreadableError, extract, parse
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_what_is_beyond_reading_is_not_called_wrong() -> None:
 
 
 def test_long_prose_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jsontext, "PROSE_LIMIT", 20)
+    monkeypatch.setattr(json_in_text, "PROSE_LIMIT", 20)
     with pytest.raises(UnreadableError, match="characters"):
         extract("x" * 20 + '{"a": 1}')
     assert extract('{"a": "' + "x" * 20 + '"}') == {"a": "x" * 20}

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.reports.jsontext import dumps, pieces
+from tui_eval.reports.json_output import dumps, pieces
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
 
