@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final
 
 from tui_eval.model.json import Json, JsonObject, compact
@@ -135,7 +136,8 @@ class AnthropicBatches(ConnectedBatches[BulkConnection]):
                 if one.status.state is BulkState.UNDER_WAY:
                     open_ones += counted or one.is_near(sought)
                     continue
-                whose = await self._is_of(one.status.id, sought.token)
+                ask = partial(self._is_of, one.status.id, sought.token)
+                whose = await self._connection.in_a_row(ask)
                 if whose:
                     # of two the later was sent by mistake: what the earlier did counts
                     found = one.status

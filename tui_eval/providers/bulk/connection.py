@@ -124,22 +124,30 @@ class BulkConnection:
         return await self.asked(lambda: self._once("GET", path, {}, None, query))
 
     async def get_in_a_row(self, path: str, **query: str) -> JsonObject:
+        """Ask one of many questions in a row, see `in_a_row`.
+
+        Raises:
+            BulkError: no JSON object was answered, however often it was asked.
+        """
+        return await self.in_a_row(lambda: self.get(path, **query))
+
+    async def in_a_row(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Ask one of many questions in a row, again where it meets a passing fault.
 
         Where one in ten calls fails, few would come to the end of a list otherwise.
 
         Raises:
-            BulkError: no JSON object was answered, however often it was asked.
+            BulkError: it was not answered, however often it was asked.
         """
         for pause_s in self._pauses_s:
             try:
-                return await self.get(path, **query)
+                return await ask()
             except BulkError as error:
                 if not error.failure.retryable or error.failure.fatal:
                     raise
                 asked_s = error.failure.retry_after_s or 0.0
             await asyncio.sleep(max(pause_s, min(asked_s, _LONGEST_PAUSE_S)))
-        return await self.get(path, **query)
+        return await ask()
 
     async def post(self, path: str, body: JsonObject | None = None) -> JsonObject:
         """Ask for something small to be done.

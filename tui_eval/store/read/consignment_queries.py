@@ -232,12 +232,13 @@ def open_consignments(
 
 
 def provider_ids(db: sqlite3.Connection, endpoint: str) -> frozenset[str]:
-    """Return the provider's ids of all consignments that are known at an endpoint."""
-    rows = db.execute(
-        "SELECT provider_id FROM consignments WHERE endpoint = ? AND provider_id IS NOT NULL",
-        (endpoint,),
-    )
-    return frozenset(str(unpack(row[0])) for row in rows)
+    """Return the provider's ids of all consignments that are known where an endpoint is.
+
+    Judges and targets have endpoints of their own, and one provider.
+    """
+    rows = db.execute("SELECT endpoint, provider_id FROM consignments WHERE provider_id NOTNULL")
+    host = endpoint_host(endpoint)
+    return frozenset(str(unpack(row[1])) for row in rows if endpoint_host(row[0]) == host)
 
 
 def consignment_of_attempt(db: sqlite3.Connection, attempt: int) -> ConsignmentRow | None:

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from typing import Any
 
 import pytest
@@ -30,6 +30,8 @@ from tests.servers.fake_bulk import Die, FakeBulk, Refuse, nth
 from tests.servers.fake_judge import by_number
 from tests.waiting import until
 from tui_eval.engine.engine import Engine
+from tui_eval.store.connection import open_readable
+from tui_eval.store.read.consignment_queries import provider_ids
 from tui_eval.store.requests import Verb
 
 
@@ -246,6 +248,23 @@ async def test_what_was_not_put_together_wholly_goes_with_the_rest(harness: Harn
     assert_graded(harness, run, 8)
     assert [len(one.requests) for one in server.ledger.consignments] == [8]
     assert figures(harness, run).grading.calls == 8, "what was never sent is no call"
+
+
+async def test_batches_of_targets_are_known_where_a_judges_are_looked_for(
+    harness: Harness,
+) -> None:
+    """Else each would wait for those of the other, which may be what it has sent."""
+    async with FakeBulk(Grading()) as server:
+        judge = {"kind": "model", "name": "j", "base_url": server.base_url, "model": "j"}
+        of = bulk_suite(server, 6, scorers=[RUBRIC], judges=[{**judge, "bulk": True}])
+        await run_bulk(harness, of)
+    endpoints = [row[0] for row in harness.sql("SELECT DISTINCT endpoint FROM consignments")]
+    assert len(endpoints) == 2
+    with closing(open_readable(harness.path)) as db:
+        known = [provider_ids(db, endpoint) for endpoint in endpoints]
+        elsewhere = provider_ids(db, "|https://example.org/v1|")
+    assert known == [{one.id for one in server.ledger.consignments}] * 2
+    assert not elsewhere
 
 
 async def test_what_perhaps_was_sent_is_looked_for_first(harness: Harness) -> None:
