@@ -2,10 +2,10 @@
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from itertools import groupby
 from operator import itemgetter
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tui_eval.model.case import cluster_of
 from tui_eval.model.json import digest
@@ -16,7 +16,7 @@ from tui_eval.reports.rates.case_results import case_score, case_verdict, fate, 
 from tui_eval.reports.rates.pass_rates import rests_on_judges
 from tui_eval.store.read import run_queries, suite_queries
 from tui_eval.store.read.comparing import comparison_queries, paired_queries
-from tui_eval.store.read.comparing.comparison_queries import compared
+from tui_eval.store.read.comparing.comparison_queries import ComparedTrial, compared
 from tui_eval.store.read.comparing.paired_queries import Fates, RunColumn
 from tui_eval.store.rows import RunRow
 from tui_eval.store.text import unpack_text
@@ -88,6 +88,16 @@ def tags_among(
     return {case_id: of for case_id, of in some if of}
 
 
+class WrittenCase(NamedTuple):
+    """What is written of a case of a column where it is kept outside the store."""
+
+    case_id: str
+    case: ComparedCase
+    score: float | None
+    """Its scores reduced; None: it has none."""
+    tags: tuple[str, ...]
+
+
 class RunSide:
     """A run of the store; its cases are read as they are asked for, and not held."""
 
@@ -139,13 +149,33 @@ class RunSide:
         cluster = self.cluster_column
         found = paired_queries.column_cases(self.db, self.column(column), scorer)
         for case_id, fates, outputs, data in found:
-            weight, of = 1.0, None
-            if cluster is not None or '"weight"' in data:  # the frozen copies take long to read
-                kept = json.loads(data)
-                weight = float(kept.get("weight", 1.0))
-                of = None if cluster is None else cluster_of(kept["fields"], cluster)
-            case = ComparedCase(self.value(fates), outputs, hash(data), weight, of)
-            yield unpack_text(case_id), case
+            yield unpack_text(case_id), self._case(fates, outputs, data, cluster)
+
+    def _case(
+        self, fates: int, outputs: str | None, data: str, cluster: str | None
+    ) -> ComparedCase:
+        weight, of = 1.0, None
+        if cluster is not None or '"weight"' in data:  # the frozen copies take long to read
+            kept = json.loads(data)
+            weight = float(kept.get("weight", 1.0))
+            of = None if cluster is None else cluster_of(kept["fields"], cluster)
+        return ComparedCase(self.value(fates), outputs, hash(data), weight, of)
+
+    def written_cases(self, column: str) -> Iterator[WrittenCase]:
+        """Yield all that is written of the cases of a column, in the order of their ids.
+
+        Nothing is held of them: there may be millions.
+        """
+        of, cluster = self.column(column), self.cluster_column
+        trials = comparison_queries.column_trials_by_id(self.db, of.run, of.index)
+        cases = paired_queries.column_cases(self.db, of, by_id=True)
+        for (_, group), (case_id, fates, outputs, data) in zip(
+            groupby(trials, itemgetter(0)), cases, strict=True
+        ):
+            score = self._score([compared(*one[1:4]) for one in group])
+            tags = tuple(json.loads(data).get("tags") or ()) if '"tags"' in data else ()
+            case = self._case(fates, outputs, data, cluster)
+            yield WrittenCase(unpack_text(case_id), case, score, tags)
 
     def column(self, name: str) -> RunColumn:
         """Return where a column's cases are."""
@@ -189,19 +219,12 @@ class RunSide:
         """Return the tags of those cases that have any, by the case's id (see `Side.tags`)."""
         return comparison_queries.tags(self.db, self.run.id, among)
 
-    def scores(self) -> dict[tuple[str, str], float | None]:
-        """Return each case's scores reduced, by column and case; None: it has none."""
-        rules = self._rules
-        found = {}
-        for name, col in self._indices.items():
-            trials = comparison_queries.column_trials(self.db, self.run.id, col)
-            for case_id, of_case in groupby(trials, itemgetter(0)):
-                epochs = [compared(*one[1:4]) for one in of_case]
-                fates = tuple(map(fate, epochs))
-                verdict = case_verdict(fates, rules.errors, rules.reductions[0])
-                scores = graded_scores(epochs, fates)
-                found[name, unpack_text(case_id)] = case_score(scores, verdict, rules.reductions[0])
-        return found
+    def _score(self, epochs: Sequence[ComparedTrial]) -> float | None:
+        """Return a case's scores reduced; None: it has none."""
+        reduction = self._rules.reductions[0]
+        fates = tuple(map(fate, epochs))
+        verdict = case_verdict(fates, self._rules.errors, reduction)
+        return case_score(graded_scores(epochs, fates), verdict, reduction)
 
     def row_digest(self, case_id: str) -> bytes:
         """Return a digest of a case's row whatever the order of its columns."""

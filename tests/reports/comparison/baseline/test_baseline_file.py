@@ -6,6 +6,7 @@ import pytest
 
 from tests.reports.filled import ERROR, FAIL, Plan, Told, cases, fill
 from tests.support import reading
+from tui_eval.model.case import Case
 from tui_eval.reports.comparison.baseline.baseline_file import (
     BaselineFile,
     BaselineFileError,
@@ -49,6 +50,23 @@ def test_epochs_keep_their_value(tmp_path: Path) -> None:
     file = written(tmp_path, Plan({"gpt": [GOOD, WRONG]}, cases(1), epochs=2))
     (line,) = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     assert (line["verdict"], line["value"]) == ("mixed", 0.5)
+
+
+def test_lines_are_sorted_whatever_the_order_of_the_dataset(tmp_path: Path) -> None:
+    """Each line has what is its own case's, with several epochs too."""
+    of = [
+        Case(seq, name, {"n": seq}, tags=(name,))
+        for seq, name in enumerate(("zebra", "Ärger", "ant", "𝔸"))
+    ]
+    fates = [GOOD, GOOD, GOOD, WRONG, WRONG, WRONG, ERROR, GOOD]
+    file = written(tmp_path, Plan({"gpt": fates}, of, epochs=2))
+    lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    assert [(line["case_id"], line["verdict"], line["score"], line["tags"]) for line in lines] == [
+        ("ant", "fail", 0.0, ["ant"]),
+        ("zebra", "pass", 1.0, ["zebra"]),
+        ("Ärger", "mixed", 0.5, ["Ärger"]),
+        ("𝔸", "pass", 1.0, ["𝔸"]),
+    ]
 
 
 GOOD_LINE = {"column": "gpt", "case_id": "a", "digest": "00", "verdict": "pass", "score": 1.0}

@@ -23,12 +23,9 @@ class BaselineFileError(Exception):
 
 def baseline_lines(side: RunSide) -> Iterator[str]:
     """Yield the lines of a run's baseline file, each with its line break."""
-    tags, scores = side.tags(), side.scores()
-    lines = []
-    for column in side.columns:
+    for column in sorted(side.columns):
         by_hand = side.by_hand(column)
-        for case_id, case in side.cases(column):
-            score = scores[column, case_id]
+        for case_id, case, score, tags in side.written_cases(column):
             line: dict[str, object] = {
                 "column": column,
                 "case_id": case_id,
@@ -42,13 +39,11 @@ def baseline_lines(side: RunSide) -> Iterator[str]:
                 line["weight"] = case.weight
             if case_id in by_hand:
                 line["by_hand"] = True
-            if case_id in tags:
-                line["tags"] = list(tags[case_id])
+            if tags:
+                line["tags"] = list(tags)
             if case.cluster is not None:
                 line["cluster"] = case.cluster
-            lines.append((column, case_id, line))
-    for _, _, line in sorted(lines, key=lambda one: one[:2]):
-        yield json.dumps(line, ensure_ascii=True, separators=(",", ":")) + "\n"
+            yield json.dumps(line, ensure_ascii=True, separators=(",", ":")) + "\n"
 
 
 def _verdict(value: float | None) -> str | None:

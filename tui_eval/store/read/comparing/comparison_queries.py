@@ -22,6 +22,11 @@ _OF_COLUMN = (
     "JOIN cases c ON c.run = t.run AND c.seq = t.seq "
     "WHERE t.run = ? AND t.col = ? ORDER BY t.place"
 )
+_OF_COLUMN_BY_ID = (
+    "SELECT c.id, t.state, t.verdict, t.score, t.output, c.data FROM cases c "
+    "CROSS JOIN trials t INDEXED BY trials_case ON t.run = c.run AND t.seq = c.seq AND t.col = ?2 "
+    "WHERE c.run = ?1 ORDER BY c.id, t.epoch"
+)
 _OF_SCORER = (
     "SELECT c.id, t.state, s.verdict, s.value, t.output, c.data FROM trials t "
     "JOIN cases c ON c.run = t.run AND c.seq = t.seq "
@@ -63,6 +68,11 @@ def column_trials(
     if scorer is None:
         return db.execute(_OF_COLUMN, (run_id, col))
     return db.execute(_OF_SCORER, (run_id, col, scorer))
+
+
+def column_trials_by_id(db: sqlite3.Connection, run_id: int, col: int) -> Iterator[ColumnTrial]:
+    """Yield the trials of one column in the order of their cases' ids (see `column_trials`)."""
+    return db.execute(_OF_COLUMN_BY_ID, (run_id, col))
 
 
 def cases_by_hand(

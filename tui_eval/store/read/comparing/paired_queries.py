@@ -129,14 +129,14 @@ def met_cases(
 
 
 def column_cases(
-    db: sqlite3.Connection, of: RunColumn, scorer: str | None = None
+    db: sqlite3.Connection, of: RunColumn, scorer: str | None = None, *, by_id: bool = False
 ) -> Iterator[ColumnCase]:
-    """Yield the cases of a column in dataset order (see `met_cases`)."""
+    """Yield the cases of a column (see `met_cases`), in dataset order or in that of their ids."""
     fates, outputs, trials = _told(of, "t", "c.seq", scorer)
     return db.execute(
         f"SELECT * FROM (SELECT c.id, {fates} AS fates, CAST({outputs} AS TEXT), c.data "
-        f"FROM cases c {trials}WHERE c.run = {of.run} ORDER BY c.seq LIMIT -1 OFFSET 0) "
-        "WHERE fates IS NOT NULL",
+        f"FROM cases c {trials}WHERE c.run = {of.run} ORDER BY {'c.id' if by_id else 'c.seq'} "
+        "LIMIT -1 OFFSET 0) WHERE fates IS NOT NULL",
         {"scorer": pack(scorer)},
     )
 
