@@ -13,7 +13,10 @@ from tests.cli.conftest import Command, Place
 from tui_eval.cli.main import run as run_command_line
 
 PAGE = next((Path(__file__).parents[4] / "docs").rglob("split-a-run.md"))
-_HERE = 'tui-eval() { printf "%s\\0" "$@" >"$SAID"; touch "${@: -1}"; return 0; }\n'
+_HERE = (
+    'tui-eval() { printf "%s\\0" "$@" >"$SAID"; touch "${@: -1}" "${@: -1}-wal"; '
+    'mkdir -p "${@: -1}.files"; return 0; }\n'
+)
 """What stands for the command in a recipe: it writes down its arguments, and makes a store."""
 
 
@@ -133,6 +136,8 @@ def test_a_recipe_runs_its_part_and_leaves_a_store(
         assert words[:4] == ["run", "capitals.toml", "--part", f"{n}/2"]
         copied = Path(f"part{n}.sqlite3")
         copied.unlink()  # an empty one: the command was only asked
+        Path(f"{copied}-wal").unlink()
+        Path(f"{copied}.files").rmdir()
         assert run_command_line([*words[:-1], str(copied)]) == 0
     done = tui_eval("merge", "part1.sqlite3", "part2.sqlite3", "--into", "all.sqlite3")
     assert "all 2 parts are there" in done.out
