@@ -1,6 +1,7 @@
 """What comes of a judge's calls in bulk: faults of the provider, of the judge, kills."""
 
 import asyncio
+import json
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, closing
@@ -24,6 +25,7 @@ from tests.engine.judging.bulk.judged_runs import (
     assert_graded,
     bulk_judged,
     figures,
+    open_ones,
 )
 from tests.servers.bulk_ledger import BulkFaults
 from tests.servers.fake_bulk import Die, FakeBulk, Refuse, nth
@@ -228,6 +230,74 @@ async def test_killed_again_and_again_with_target_and_judge_in_bulk(harness: Har
     assert len(grading.graded) == 300
     assert set(executed(server).values()) == {1}
     assert server.counts["live"] == 0
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("api", ["openai", "anthropic"])
+async def test_what_is_paid_is_what_the_provider_counts_whatever_happens(
+    harness: Harness, api: str
+) -> None:
+    """Lines are shuffled, doubled, contradicted, late and cut; engines are killed at every step."""
+    grading = Grading()
+    faults = BulkFaults(
+        shuffle=5, double=[1, 7], contradict=[3], expire=[2], unknown=2, malformed=1, cut=9, late=1
+    )
+    async with FakeBulk(grading, faults=faults) as server:
+        asked = {"base_url": server.base_url, **PRICED, "params": {"max_tokens": 900}}
+        judge = {"kind": "model", "name": "j", "model": "j", "bulk": {"size": 20, "api": api}}
+        of = bulk_suite(
+            server,
+            300,
+            target={**asked, "bulk": {"size": 120, "api": api}},
+            scorers=[RUBRIC],
+            judges=[{**judge, **asked}],
+        )
+        run = harness.create(of)
+        for moment in ("create", "look", "results", "create", "results"):
+            server.hold(moment)
+            done = server.counts[moment]
+            async with killed(harness, run):
+                await server.happened(moment, done + 1)
+            server.release(moment)
+            server.finish()  # also what nobody knows of, and looks at
+        await Engine(harness.path, run, polling=SOON).run()
+    ended = states(harness, run)
+    assert ended["done"] + ended["error"] == 300
+    assert 0 < ended["error"] <= 5, "those that have two answers"
+    assert not open_ones(harness)
+    paid = [harness.sql(f"SELECT total(about_usd) FROM {of}") for of in ("attempts", "judge_calls")]
+    assert sum(usd for ((usd,),) in paid) == pytest.approx(first_lines_usd(server))
+
+
+def first_lines_usd(server: FakeBulk) -> float:
+    """Add up what the answers to all requests took, at $10 a million; of two the first counts."""
+    first: dict[str, int] = {}
+    for given in server.ledger.consignments:
+        for row in map(_row, (line for _, line in given.lines)):
+            usage = _usage(row)
+            if usage is not None and not row["custom_id"].startswith("nobody"):
+                first.setdefault(row["custom_id"], sum(usage))
+    return sum(first.values()) * 1e-5
+
+
+def _row(line: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        row = {}
+    return row if isinstance(row, dict) else {}
+
+
+def _usage(row: dict[str, Any]) -> tuple[int, int] | None:
+    """Return the tokens of a line's answer, in any dialect; None: it has none."""
+    body = (row.get("response") or {}).get("body") or (row.get("result") or {}).get("message") or {}
+    told = body.get("usage")
+    if told is None:
+        return None
+    return (
+        told.get("prompt_tokens", told.get("input_tokens")),
+        told.get("completion_tokens", told.get("output_tokens")),
+    )
 
 
 async def test_what_was_not_put_together_wholly_goes_with_the_rest(harness: Harness) -> None:
