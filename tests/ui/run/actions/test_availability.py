@@ -33,7 +33,7 @@ def test_settled_trials_can_be_retried_and_open_ones_cancelled(store: Path) -> N
     assert why_not("rescore", done) is None
     assert why_not("cancel", done) == "it is settled already (done)"
     queued = standing(store, state=RunState.RUNNING, trial=TrialState.QUEUED)
-    assert why_not("retry", queued) == "it is on its way already (queued)"
+    assert why_not("retry", queued) == "it is on its way already (queued); c cancels it first"
     assert why_not("rescore", queued) == "it has no output yet (queued)"
     assert why_not("cancel", queued) is None
 
