@@ -46,6 +46,7 @@ class Actor:
 
     said: dict[str, str]
     takes: Exception | None = None
+    unmade: Exception | None = None
     silent: bool = False
     taken: list[bytes] = field(default_factory=list)
     begun: bool = False
@@ -57,6 +58,8 @@ class Actor:
         return Call(getattr(self, f"_{name}"))
 
     async def _versions(self) -> dict[str, str]:
+        if self.unmade is not None:
+            raise self.unmade
         return self.said
 
     async def _begin(self) -> None:
@@ -198,6 +201,20 @@ async def test_a_node_of_another_version_is_refused_before_it_reads_anything(
     assert f"no worker can be placed: {told}: install the same there" in failed["why"]
     assert "resume" in failed["why"]
     assert all(one.killed and not one.begun for one in played.made)
+
+
+async def test_a_node_without_what_a_worker_needs_says_what(
+    played: PlayedRay, bridge: Callable[..., Any]
+) -> None:
+    said = (
+        "The actor died because of an error raised in its creation task, RayWorker\n"
+        "  File worker.py, line 4\nModuleNotFoundError: No module named 'tui_eval'\n"
+    )
+    played.actor = lambda: Actor(dict(OURS), unmade=ActorDiedError(said))
+    async with bridge() as engine:
+        unplaced = await engine.told("unplaced", "joined")
+    why = "it could not begin: ModuleNotFoundError: No module named 'tui_eval'"
+    assert (unplaced["node"], unplaced["why"]) == ("box", why)
 
 
 async def test_a_worker_that_says_nothing_is_lost_and_ended(

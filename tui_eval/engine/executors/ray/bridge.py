@@ -42,6 +42,8 @@ _GONE_LOOKS: Final = 3
 _ENDED_S: Final = 5.0
 """Seconds that workers have to end what they run, when the engine ends."""
 
+_NOT_MADE: Final = "raised in its creation task"
+"""What Ray says of a worker whose process could not make it."""
 _GOING_ON: Final = (
     "A run that has begun goes on with `resume`, elsewhere with --address HOST:PORT, on this "
     "machine with --executor local"
@@ -247,6 +249,8 @@ def _why(error: Exception, silent: str) -> str:
     if isinstance(error, TimeoutError) and not isinstance(error, ray.exceptions.RayError):
         return silent
     if isinstance(error, ray.exceptions.ActorDiedError):
+        if _NOT_MADE in str(error):  # a traceback follows, whose last line says why
+            return f"it could not begin: {str(error).strip().splitlines()[-1].strip()}"
         return "its process, or its node, has ended"
     if isinstance(error, ray.exceptions.ActorUnavailableError):
         return "its node does not answer"
