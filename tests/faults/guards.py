@@ -23,7 +23,7 @@ from tui_eval.providers import patience, waiting
 from tui_eval.reports.exports import formats, whole_file
 from tui_eval.store import lease, schema, writer
 from tui_eval.store.read.judges import judge_queries
-from tui_eval.store.write import run_writes, trial_writes
+from tui_eval.store.write import run_writes, trial_verbs
 from tui_eval.targets import disk_room
 from tui_eval.targets.model import model_target
 
@@ -51,7 +51,7 @@ def _trials_wait_for_no_room(patch: Patch) -> None:
 def _resume_of_all(patch: Patch) -> None:
     def reopen(tx: Any, run: int, request: int, *, errored: bool = True) -> int:
         settled = tx.db.execute("SELECT id FROM trials WHERE run = ?", (run,)).fetchall()
-        return sum(trial_writes.retry(tx, trial) for (trial,) in settled)
+        return sum(trial_verbs.retry(tx, trial) for (trial,) in settled)
 
     patch(verbs, "reopen", reopen)
 
@@ -106,14 +106,14 @@ def _dead_leases_live(patch: Patch) -> None:
 
 
 def _attempts_forgotten(patch: Patch) -> None:
-    kept = trial_writes.retry
+    kept = trial_verbs.retry
 
     def retry(tx: Any, trial: int, request: int | None = None) -> bool:
         moved = kept(tx, trial, request)
         tx.db.execute("UPDATE trials SET attempts = 0, input_tokens = 0 WHERE id = ?", (trial,))
         return moved
 
-    patch(trial_writes, "retry", retry)
+    patch(trial_verbs, "retry", retry)
 
 
 def _no_retries(patch: Patch) -> None:
@@ -177,14 +177,14 @@ def _calls_go_on(patch: Patch) -> None:
 
 
 def _retry_of_anything(patch: Patch) -> None:
-    kept = trial_writes.retry
+    kept = trial_verbs.retry
 
     def retry(tx: Any, trial: int, request: int | None = None) -> bool:
         state = "UPDATE trials SET state = 'done' WHERE id = ? AND state IN ('queued', 'running')"
         tx.db.execute(state, (trial,))
         return kept(tx, trial, request)
 
-    patch(trial_writes, "retry", retry)
+    patch(trial_verbs, "retry", retry)
 
 
 def _no_room_for_signals(patch: Patch) -> None:
@@ -226,7 +226,7 @@ def _grades_are_forgotten(patch: Patch) -> None:
     recover = run_writes.recover
 
     def forget(tx: Any, run: int) -> int:
-        trial_writes.unscore_open(tx, run)
+        trial_verbs.unscore_open(tx, run)
         return recover(tx, run)
 
     patch(judge_queries, "kept", lambda *_: {})

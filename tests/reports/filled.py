@@ -18,7 +18,7 @@ from tui_eval.store import lease
 from tui_eval.store.connection import open_writable
 from tui_eval.store.rows import ColumnRow
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import run_writes, trial_writes
+from tui_eval.store.write import attempt_writes, run_writes, score_writes, trial_moves, trial_verbs
 from tui_eval.store.write.baseline_writes import BaseChoice
 from tui_eval.store.write.run_writes import NewTrial
 from tui_eval.store.writer import transact
@@ -160,20 +160,20 @@ def _live(tx: Tx, run: int, place: int, told: Told) -> None:
         "SELECT id, generation_key FROM trials WHERE run = ? AND place = ?", (run, place)
     ).fetchone()
     if told.cancelled:
-        trial_writes.cancel(tx, trial)
+        trial_verbs.cancel(tx, trial)
         return
     if told.grade is None and told.failure is None:
         return
     attempt = None
     for number in range(1, told.attempts + 1):
-        attempt = trial_writes.start_attempt(tx, trial, queue_s=0.0, wait_s=None)
+        attempt = attempt_writes.start_attempt(tx, trial, queue_s=0.0, wait_s=None)
         assert attempt is not None
         if number < told.attempts:
-            trial_writes.fail_attempt(tx, attempt, Failure("rate_limit", "slow down", True), 0.1)
+            attempt_writes.fail_attempt(tx, attempt, Failure("rate_limit", "slow down", True), 0.1)
     assert attempt is not None
     if told.failure is not None:
-        trial_writes.fail_attempt(tx, attempt, told.failure, 0.1)
-        trial_writes.fail_trial(tx, trial, told.failure)
+        attempt_writes.fail_attempt(tx, attempt, told.failure, 0.1)
+        trial_moves.fail_trial(tx, trial, told.failure)
         return
     assert told.grade is not None
     output = Output(
@@ -183,7 +183,7 @@ def _live(tx: Tx, run: int, place: int, told: Told) -> None:
         cost_usd=told.cost_usd,
         latency_s=told.latency_s,
     )
-    trial_writes.answer(tx, attempt, trial, key, output, told.latency_s or 0.0)
+    attempt_writes.answer(tx, attempt, trial, key, output, told.latency_s or 0.0)
     score = Score(told.scorer, told.grade, required=told.required)
-    trial_writes.add_scores(tx, trial, [score], fresh=True)
-    trial_writes.settle(tx, trial, tally([score]))
+    score_writes.add_scores(tx, trial, [score], fresh=True)
+    trial_moves.settle(tx, trial, tally([score]))

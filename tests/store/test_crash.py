@@ -22,7 +22,7 @@ from tui_eval.model.outputs.output import Output, Usage
 from tui_eval.model.score import Grade, Score, tally
 from tui_eval.model.states import TrialState
 from tui_eval.store import lease
-from tui_eval.store.write import run_writes, trial_writes
+from tui_eval.store.write import run_writes, attempt_writes, score_writes, trial_moves
 from tui_eval.store.connection import readable, writable
 from tui_eval.store.read.trials.open_trials import open_work
 from tui_eval.store.writer import Writer, transact
@@ -35,14 +35,14 @@ def take(tx):
 
 async def live(writer, work):
     attempt = await writer.write(
-        lambda tx: trial_writes.start_attempt(tx, work.trial, queue_s=None, wait_s=None)
+        lambda tx: attempt_writes.start_attempt(tx, work.trial, queue_s=None, wait_s=None)
     )
     said = Output("x" * 500, usage=Usage(1, 1), cost_usd=0.001, latency_s=0.1)
     given = [Score("exact", Grade.of(True, "as expected"))]
     def close(tx):
-        trial_writes.answer(tx, attempt, work.trial, work.key, said, 0.1)
-        trial_writes.add_scores(tx, work.trial, given, fresh=False)
-        trial_writes.settle(tx, work.trial, tally(given))
+        attempt_writes.answer(tx, attempt, work.trial, work.key, said, 0.1)
+        score_writes.add_scores(tx, work.trial, given, fresh=False)
+        trial_moves.settle(tx, work.trial, tally(given))
     await writer.write(close)
     print(work.trial, flush=True)
 

@@ -20,7 +20,7 @@ from tui_eval.processes.workspace.manifest import EntryKind, take_manifest
 from tui_eval.store.connection import open_readable
 from tui_eval.store.files import FileStore, KeptWorkspace, MissingFileError
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import deletion, trial_writes
+from tui_eval.store.write import attempt_writes, deletion
 
 ODD = b"caf\xe9 \x1b[2J\n\xff"
 
@@ -54,9 +54,9 @@ def answered(db: sqlite3.Connection, trial: int, kept: KeptWorkspace) -> None:
     )
 
     def unit(tx: Tx) -> None:
-        attempt = trial_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
+        attempt = attempt_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
         assert attempt is not None
-        trial_writes.answer(tx, attempt, trial, key("kept", trial), made, 1.0)
+        attempt_writes.answer(tx, attempt, trial, key("kept", trial), made, 1.0)
 
     do(db, unit)
 

@@ -15,7 +15,7 @@ from tui_eval.store.connection import readable
 from tui_eval.store.follow import Pulse, follow
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.trials import trial_rows
-from tui_eval.store.write import trial_writes
+from tui_eval.store.write import attempt_writes
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,7 @@ def quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def start(db: sqlite3.Connection, trial: int) -> None:
-    do(db, lambda tx: trial_writes.start_attempt(tx, trial, queue_s=None, wait_s=None))
+    do(db, lambda tx: attempt_writes.start_attempt(tx, trial, queue_s=None, wait_s=None))
 
 
 async def pulse(pulses: AsyncIterator[Pulse]) -> Pulse:

@@ -11,7 +11,7 @@ from tui_eval.store.read import report_queries
 from tui_eval.store.read.trials import output_queries
 from tui_eval.store.read.trials.reusable_outputs import usable_outputs
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import deletion, trial_writes
+from tui_eval.store.write import attempt_writes, deletion
 
 LONG = "0123456789" * (INLINE // 10 + 1)
 
@@ -21,9 +21,9 @@ def answered(db: sqlite3.Connection, trial: int, messages: list[Any]) -> int:
     made = output(messages=tuple(messages))
 
     def unit(tx: Tx) -> int:
-        attempt = trial_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
+        attempt = attempt_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
         assert attempt is not None
-        trial_writes.answer(tx, attempt, trial, key("long", trial), made, 1.0)
+        attempt_writes.answer(tx, attempt, trial, key("long", trial), made, 1.0)
         found = tx.db.execute("SELECT output FROM trials WHERE id = ?", (trial,)).fetchone()
         return int(found[0])
 

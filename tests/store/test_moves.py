@@ -23,7 +23,7 @@ from tui_eval.model.score import tally
 from tui_eval.model.states import TRIAL_MOVES, TrialState
 from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import run_writes, trial_writes
+from tui_eval.store.write import attempt_writes, run_writes, score_writes, trial_moves, trial_verbs
 
 N = 3
 trials = st.integers(0, N - 1)
@@ -66,7 +66,7 @@ class Lives(RuleBasedStateMachine):
     def start(self, place: int) -> None:
         trial = self.made.trials[place]
         number = self.check(
-            lambda tx: trial_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
+            lambda tx: attempt_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
         )
         if isinstance(number, int):
             self.sent[trial].append(number)
@@ -77,7 +77,7 @@ class Lives(RuleBasedStateMachine):
         if self.sent[trial]:
             number = self.sent[trial].pop()
             said = output(cost=cost)
-            self.check(lambda tx: trial_writes.answer(tx, number, trial, key(place), said, 0.5))
+            self.check(lambda tx: attempt_writes.answer(tx, number, trial, key(place), said, 0.5))
 
     @rule(place=trials)
     def fail(self, place: int) -> None:
@@ -85,39 +85,39 @@ class Lives(RuleBasedStateMachine):
         if self.sent[trial]:
             number = self.sent[trial].pop()
             self.check(
-                lambda tx: trial_writes.fail_attempt(tx, number, Failure("timeout", ""), 1.0)
+                lambda tx: attempt_writes.fail_attempt(tx, number, Failure("timeout", ""), 1.0)
             )
-            self.check(lambda tx: trial_writes.wait(tx, trial, "again", tx.now + 1))
+            self.check(lambda tx: trial_moves.wait(tx, trial, "again", tx.now + 1))
 
     @rule(place=trials, passed=verdicts, source=sources, settle=st.booleans())
     def score(self, place: int, passed: bool | None, source: str, settle: bool) -> None:
         trial = self.made.trials[place]
         given = score(passed, source=source)
-        self.check(lambda tx: trial_writes.add_scores(tx, trial, [given], fresh=False))
+        self.check(lambda tx: score_writes.add_scores(tx, trial, [given], fresh=False))
         if settle:
-            self.check(lambda tx: trial_writes.settle(tx, trial, tally([given])))
+            self.check(lambda tx: trial_moves.settle(tx, trial, tally([given])))
 
     @rule(place=trials)
     def end_in_error(self, place: int) -> None:
         self.check(
-            lambda tx: trial_writes.fail_trial(tx, self.made.trials[place], Failure("bug", "a bug"))
+            lambda tx: trial_moves.fail_trial(tx, self.made.trials[place], Failure("bug", "a bug"))
         )
 
     @rule(place=trials)
     def cancel(self, place: int) -> None:
-        self.check(lambda tx: trial_writes.cancel(tx, self.made.trials[place]))
+        self.check(lambda tx: trial_verbs.cancel(tx, self.made.trials[place]))
 
     @rule(place=trials)
     def retry(self, place: int) -> None:
-        self.check(lambda tx: trial_writes.retry(tx, self.made.trials[place]))
+        self.check(lambda tx: trial_verbs.retry(tx, self.made.trials[place]))
 
     @rule(place=trials, scorers=st.sampled_from([(), ("exact",), ("other",)]))
     def rescore(self, place: int, scorers: tuple[str, ...]) -> None:
-        self.check(lambda tx: trial_writes.rescore(tx, self.made.trials[place], scorers))
+        self.check(lambda tx: trial_verbs.rescore(tx, self.made.trials[place], scorers))
 
     @rule(place=trials)
     def give_back(self, place: int) -> None:
-        self.check(lambda tx: trial_writes.give_back(tx, self.made.trials[place]))
+        self.check(lambda tx: trial_moves.give_back(tx, self.made.trials[place]))
 
     @rule()
     def crash(self) -> None:

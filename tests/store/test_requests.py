@@ -7,7 +7,7 @@ from tests.support import do, staged
 from tui_eval.store import requests
 from tui_eval.store.read import request_queries, run_queries
 from tui_eval.store.requests import Outcome, Verb
-from tui_eval.store.write import request_moves, trial_writes
+from tui_eval.store.write import request_moves, trial_verbs
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_asking_changes_no_trial_and_no_run(db: sqlite3.Connection, run: int) ->
 def test_what_a_request_has_moved_is_forgotten_with_it(db: sqlite3.Connection) -> None:
     made = staged(db, 2)
     number = do(db, lambda tx: requests.ask(tx, made.run, Verb.CANCEL))
-    assert do(db, lambda tx: trial_writes.cancel(tx, made.trials[0], number))
+    assert do(db, lambda tx: trial_verbs.cancel(tx, made.trials[0], number))
     assert request_moves.moved_count(db, number) == 1
     assert [*request_moves.not_moved_yet(db, number, made.trials)] == [made.trials[1]]
     do(db, lambda tx: requests.forget(tx, made.run))

@@ -29,7 +29,13 @@ from tui_eval.store.read import report_queries, request_queries, run_queries
 from tui_eval.store.read.trials import output_queries, trial_rows
 from tui_eval.store.text import pack, unpack, unpack_text
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import output_writes, run_writes, trial_writes
+from tui_eval.store.write import (
+    attempt_writes,
+    output_writes,
+    run_writes,
+    score_writes,
+    trial_moves,
+)
 from tui_eval.store.write.run_writes import NewTrial
 
 REUSED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
@@ -63,10 +69,10 @@ def trip(db: sqlite3.Connection, text: str) -> dict[str, tuple[object, object]]:
     )
 
     def fail(tx: Tx) -> None:
-        attempt = trial_writes.start_attempt(tx, first, queue_s=0, wait_s=None)
+        attempt = attempt_writes.start_attempt(tx, first, queue_s=0, wait_s=None)
         assert attempt is not None
-        trial_writes.fail_attempt(tx, attempt, Failure("bad_answer", text, partial=text), 1.0)
-        trial_writes.wait(tx, first, text, 5.0)
+        attempt_writes.fail_attempt(tx, attempt, Failure("bad_answer", text, partial=text), 1.0)
+        trial_moves.wait(tx, first, text, 5.0)
 
     do(db, fail)
     waiting = db.execute("SELECT waiting FROM trials WHERE id = ?", (first,)).fetchone()[0]
@@ -83,11 +89,11 @@ def trip(db: sqlite3.Connection, text: str) -> dict[str, tuple[object, object]]:
     given_score = Score("exact", Grade.of(True, text, {"saw": text}))
 
     def succeed(tx: Tx) -> int:
-        attempt = trial_writes.start_attempt(tx, first, queue_s=None, wait_s=1.0)
+        attempt = attempt_writes.start_attempt(tx, first, queue_s=None, wait_s=1.0)
         assert attempt is not None
-        trial_writes.answer(tx, attempt, first, b"k", said, 1.0)
-        trial_writes.add_scores(tx, first, [given_score], fresh=True)
-        trial_writes.settle(tx, first, tally([given_score]))
+        attempt_writes.answer(tx, attempt, first, b"k", said, 1.0)
+        score_writes.add_scores(tx, first, [given_score], fresh=True)
+        trial_moves.settle(tx, first, tally([given_score]))
         number = requests.ask(tx, run, requests.Verb.CANCEL, {"cases": [text]})
         requests.answer(tx, number, requests.Outcome.CLOSED, text)
         return number

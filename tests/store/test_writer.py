@@ -21,7 +21,7 @@ from tui_eval.store.errors import LeaseLostError, StoreError
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import run_writes, trial_writes
+from tui_eval.store.write import attempt_writes, run_writes
 from tui_eval.store.writer import Writer, once
 
 
@@ -200,7 +200,7 @@ async def test_change_numbers_stay_unique_beside_a_unit_that_raises(path: Path, 
     def moves(place: int) -> Callable[[Tx], int]:
         def unit(tx: Tx) -> int:
             trial = trial_rows.trials_from(tx.db, run, place, 1)[0].id
-            trial_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
+            attempt_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
             if place == 1:
                 raise ValueError("undone, its change number too")
             return tx.change

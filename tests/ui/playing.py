@@ -22,7 +22,7 @@ from tui_eval.model.score import tally
 from tui_eval.model.states import RunState, TrialState
 from tui_eval.store.rows import ColumnRow
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import run_writes, trial_writes
+from tui_eval.store.write import attempt_writes, run_writes, score_writes, trial_moves
 from tui_eval.store.write.run_writes import NewTrial
 from tui_eval.suites.spec import Suite
 from tui_eval.ui.app import TuiEvalApp
@@ -240,19 +240,19 @@ def settle(
     tx: Tx, trial: int, generation_key: bytes, answer: Output | Failure, reason: str | None = None
 ) -> None:
     """Write what came of a trial; a reason makes it fail."""
-    attempt = trial_writes.start_attempt(tx, trial, queue_s=0.01, wait_s=None)
+    attempt = attempt_writes.start_attempt(tx, trial, queue_s=0.01, wait_s=None)
     assert attempt is not None
     if isinstance(answer, Failure):
-        trial_writes.fail_attempt(tx, attempt, answer, 0.2)
-        trial_writes.fail_trial(tx, trial, answer)
+        attempt_writes.fail_attempt(tx, attempt, answer, 0.2)
+        trial_moves.fail_trial(tx, trial, answer)
         return
-    trial_writes.answer(tx, attempt, trial, generation_key, answer, 0.5)
+    attempt_writes.answer(tx, attempt, trial, generation_key, answer, 0.5)
     given = score(reason is None)
     if reason is not None:
         grade = given.grade
         given = type(given)("exact", type(grade)(grade.verdict, grade.value, reason, raw=reason))
-    trial_writes.add_scores(tx, trial, [given], fresh=True)
-    trial_writes.settle(tx, trial, tally([given]))
+    score_writes.add_scores(tx, trial, [given], fresh=True)
+    trial_moves.settle(tx, trial, tally([given]))
 
 
 def plain_run(store: Path, n: int = 30, failing: Sequence[int] = (3, 7)) -> Staged:

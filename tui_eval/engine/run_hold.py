@@ -17,7 +17,7 @@ from tui_eval.store.read import request_queries, run_queries
 from tui_eval.store.read.trials.open_trials import open_count
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import run_writes, trial_writes
+from tui_eval.store.write import run_writes, trial_moves
 
 _ORDERS: Final = frozenset({Verb.STOP, Verb.PAUSE, Verb.CONTINUE, Verb.SET_LIMIT})
 """What is asked of an engine, not of its run."""
@@ -94,7 +94,7 @@ def give_back(tx: Tx, run: int, why: Departure, trials: Sequence[int]) -> None:
         trials: Those that back off; they go back to the queue.
     """
     for trial in trials:
-        trial_writes.give_back(tx, trial)
+        trial_moves.give_back(tx, trial)
     _close_requests(tx, run, requests.JUST_STOPPED)
     let_go(tx, run, why)
 

@@ -65,7 +65,7 @@ class Tx:
         """Move a trial to state `to` if it is in one of the states `of`.
 
         A settled trial that is opened anew gets the number of its next opening: what was begun on
-        an earlier one is not written any more (see `trial_writes.stands`). A trial that stays in
+        an earlier one is not written any more (see `trial_moves.stands`). A trial that stays in
         its state keeps since when it is in it.
 
         Args:

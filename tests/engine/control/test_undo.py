@@ -61,7 +61,7 @@ async def test_cancelled_trials_go_on_and_those_cancelled_before_stay(harness: H
 async def test_an_output_that_came_too_late_is_not_asked_for_again(harness: Harness) -> None:
     async with FakeModel() as server:
         run = await harness.run(suite(server.base_url, 1))
-        # cancelled a moment before its answer was written down, as `trial_writes.answer` leaves it
+        # cancelled a moment before its answer was written, as `attempt_writes.answer` leaves it
         harness.write("UPDATE trials SET state = 'running', output = NULL")
         number = ask(harness.path, run, Verb.CANCEL, {"which": "all"})
         harness.write("UPDATE trials SET state = 'cancelled'")

@@ -18,7 +18,7 @@ from tui_eval.model.states import RunState, TrialState
 from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.requests import Verb
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import trial_writes
+from tui_eval.store.write import trial_verbs
 from tui_eval.store.writer import once
 
 
@@ -190,7 +190,7 @@ def reopened(harness: Harness, run: int, how: Callable[[Tx, int], object]) -> li
 
     def write(tx: Tx) -> None:
         for trial in trials:
-            assert trial_writes.cancel(tx, trial)
+            assert trial_verbs.cancel(tx, trial)
             assert how(tx, trial)
 
     once(harness.path, write)
@@ -204,7 +204,7 @@ async def test_a_judgement_of_an_earlier_opening_is_not_written(harness: Harness
         made = judged(target.base_url, judge.base_url, 5, scorers=[exact, RUBRIC])
         async with harness.working(made) as (run, _):
             await until(lambda: judge.requests == 1)
-            reopened(harness, run, trial_writes.rescore)
+            reopened(harness, run, trial_verbs.rescore)
             judge.let_go()
         assert target.requests == 5
         assert judge.requests == 2  # what was said of the earlier opening is about nothing now
@@ -220,6 +220,6 @@ async def test_a_failure_of_an_earlier_opening_fails_nothing(harness: Harness) -
         target.hold()
         async with harness.working(suite(target.base_url, 5)) as (run, _):
             await until(lambda: target.requests == 5)
-            reopened(harness, run, trial_writes.retry)
+            reopened(harness, run, trial_verbs.retry)
             target.let_go()
     assert harness.counts(run).passed == 5

@@ -12,7 +12,7 @@ from tui_eval.model.score import Grade, Score, tally
 from tui_eval.model.states import RunState, Verdict
 from tui_eval.store.rows import ColumnRow
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import run_writes, trial_writes
+from tui_eval.store.write import attempt_writes, run_writes, score_writes, trial_moves
 from tui_eval.store.write.people import grade_writes
 from tui_eval.store.write.people.grade_writes import NewGrade
 from tui_eval.store.write.run_writes import NewTrial
@@ -78,17 +78,17 @@ def rated_run(
 
 
 def _finish(tx: Tx, run: int, trial: int, rated: Rated) -> None:
-    attempt = trial_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
+    attempt = attempt_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
     assert attempt is not None
-    trial_writes.answer(tx, attempt, trial, b"%d" % trial, output(f"text {trial}"), 0.1)
+    attempt_writes.answer(tx, attempt, trial, b"%d" % trial, output(f"text {trial}"), 0.1)
     grade = (
         Grade.ungraded("the judge was silent")
         if rated.judge is None
         else Grade(_verdict(rated.judge), rated.judge / 100, "so it is")
     )
     scores = [Score("good", grade, source="judge")]
-    trial_writes.add_scores(tx, trial, scores, fresh=True)
-    trial_writes.settle(tx, trial, tally(scores))
+    score_writes.add_scores(tx, trial, scores, fresh=True)
+    trial_moves.settle(tx, trial, tally(scores))
     made = tx.db.execute("SELECT output FROM trials WHERE id = ?", (trial,)).fetchone()[0]
     grade_writes.add(tx, run, [_new(trial, made, by, rated) for by in rated.people])
 

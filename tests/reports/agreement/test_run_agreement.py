@@ -20,7 +20,7 @@ from tui_eval.statistics.corrected import GradedShare, corrected_by_gold, correc
 from tui_eval.statistics.intervals import wilson
 from tui_eval.store.read import run_queries
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import trial_writes
+from tui_eval.store.write import score_writes
 from tui_eval.store.write.judges import measured_judges
 
 
@@ -212,7 +212,7 @@ def test_outputs_drawn_by_earlier_verdicts_are_told(db: sqlite3.Connection) -> N
         tx.now += 1
         for trial, verdict in zip(made.trials, [True] * 25 + [False] * 15, strict=True):
             score = Score("good", Grade.of(verdict, "so it is"), source="judge")
-            trial_writes.add_scores(tx, trial, [score], fresh=True)
+            score_writes.add_scores(tx, trial, [score], fresh=True)
 
     do(db, rescore)
     one = only(peoples_word(db, made.run)).columns[0]

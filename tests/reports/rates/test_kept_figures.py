@@ -32,7 +32,7 @@ from tui_eval.store.search import views
 from tui_eval.store.search.groups import Grouping, Groups
 from tui_eval.store.search.views import Condition, FilterKind, View
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import trial_writes, undo
+from tui_eval.store.write import attempt_writes, score_writes, trial_moves, trial_verbs, undo
 from tui_eval.store.write.people import human_scores, notes
 from tui_eval.store.writer import transact
 
@@ -79,14 +79,14 @@ def happens(tx: Tx, trial: int, draw: random.Random) -> None:
         ("retry", "rescore", "undo", "cancel", "grade", "ungrade", *_WORK, "fail", "note")
     ):
         case "retry":
-            trial_writes.retry(tx, trial, request)
+            trial_verbs.retry(tx, trial, request)
         case "rescore":
-            trial_writes.rescore(tx, trial, draw.choice(((), ("exact",))), request=request)
+            trial_verbs.rescore(tx, trial, draw.choice(((), ("exact",))), request=request)
         case "undo":
             undo.withdraw(tx, trial, request, 9)
             undo.uncancel(tx, trial, request, 9)
         case "cancel":
-            trial_writes.cancel(tx, trial, request)
+            trial_verbs.cancel(tx, trial, request)
         case "grade":
             by_hand = score(draw.random() < 0.5, source="human")
             graded = tx.db.execute("SELECT output FROM trials WHERE id = ?", (trial,)).fetchone()
@@ -95,19 +95,19 @@ def happens(tx: Tx, trial: int, draw: random.Random) -> None:
             human_scores.withdraw(tx, trial, "exact", request)
             human_scores.take_back(tx, trial, request, 9)
         case "ask":
-            attempt = trial_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
+            attempt = attempt_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
             if attempt is not None and draw.random() < 0.7:
                 came = output(latency_s=draw.random())
-                trial_writes.answer(tx, attempt, trial, key(trial, attempt), came, 0.5)
+                attempt_writes.answer(tx, attempt, trial, key(trial, attempt), came, 0.5)
         case "score":
             given = [score(draw.choice((True, False, None)), cached=draw.random() < 0.3)]
             scoring = "SELECT 1 FROM trials WHERE id = ? AND state = 'scoring'"
             if tx.db.execute(scoring, (trial,)).fetchone():
-                trial_writes.add_scores(tx, trial, given, fresh=False)
+                score_writes.add_scores(tx, trial, given, fresh=False)
                 if draw.random() < 0.7:
-                    trial_writes.settle(tx, trial, tally(given))
+                    trial_moves.settle(tx, trial, tally(given))
         case "fail":
-            trial_writes.fail_trial(tx, trial, Failure("timeout", "no answer"))
+            trial_moves.fail_trial(tx, trial, Failure("timeout", "no answer"))
         case "note":
             notes.write(tx, {trial: draw.choice(("", "odd"))})
 
@@ -117,8 +117,8 @@ def settle_all(tx: Tx, draw: random.Random) -> None:
     scored = "SELECT id FROM trials WHERE state = 'scoring'"
     for (trial,) in tx.db.execute(scored).fetchall():
         given = [score(draw.choice((True, False)))]
-        trial_writes.add_scores(tx, trial, given, fresh=False)
-        trial_writes.settle(tx, trial, tally(given))
+        score_writes.add_scores(tx, trial, given, fresh=False)
+        trial_moves.settle(tx, trial, tally(given))
 
 
 def go_on(db: sqlite3.Connection, run: int, draw: random.Random) -> None:
@@ -206,7 +206,7 @@ def test_what_a_killed_writer_left_half_done_counts_for_nothing(tmp_path: Path) 
         see_that_kept_is_counted(db, path, run)
         assert all_figures(db, run) == before
         with writing(path) as writer:
-            transact(writer, lambda tx: trial_writes.retry(tx, _done(writer), None))
+            transact(writer, lambda tx: trial_verbs.retry(tx, _done(writer), None))
         see_that_kept_is_counted(db, path, run)
         assert all_figures(db, run) != before
 

@@ -14,7 +14,7 @@ from tui_eval.reports.rates import trial_figures
 from tui_eval.store.search import views
 from tui_eval.store.search.views import Condition, FilterKind, View
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import run_writes, trial_writes
+from tui_eval.store.write import run_writes, score_writes, trial_moves, trial_verbs
 from tui_eval.store.write.run_writes import NewTrial
 
 
@@ -51,9 +51,9 @@ def test_a_scorer_that_was_taken_away_fails_nobody(db: sqlite3.Connection) -> No
     (trial,) = made.trials
     finish(db, trial, score(False, "old"), score(False, "new"))
     assert trial_figures.failing(db, made.run) == [("new", 1), ("old", 1)]
-    do(db, lambda tx: trial_writes.rescore(tx, trial))
-    do(db, lambda tx: trial_writes.add_scores(tx, trial, [score(False, "new")], fresh=False))
-    do(db, lambda tx: trial_writes.settle(tx, trial, Tally(Verdict.FAIL, 0.0)))
+    do(db, lambda tx: trial_verbs.rescore(tx, trial))
+    do(db, lambda tx: score_writes.add_scores(tx, trial, [score(False, "new")], fresh=False))
+    do(db, lambda tx: trial_moves.settle(tx, trial, Tally(Verdict.FAIL, 0.0)))
     assert trial_figures.failing(db, made.run) == [("new", 1)]
     assert list(views.places(db, made.run, View((Condition(FilterKind.SCORER, "old"),)))) == []
 
@@ -61,7 +61,7 @@ def test_a_scorer_that_was_taken_away_fails_nobody(db: sqlite3.Connection) -> No
 def test_trials_that_back_off_are_counted(db: sqlite3.Connection) -> None:
     made = one_of_each(db)
     assert trial_figures.backing_off(db, made.run) == 0
-    do(db, lambda tx: trial_writes.wait(tx, made.trials[RUNNING], "429", None))
+    do(db, lambda tx: trial_moves.wait(tx, made.trials[RUNNING], "429", None))
     assert trial_figures.backing_off(db, made.run) == 1
 
 

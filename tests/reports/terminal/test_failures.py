@@ -10,7 +10,7 @@ from tui_eval.reports.results import results
 from tui_eval.reports.terminal.failures import failures
 from tui_eval.reports.terminal.summary import summary
 from tui_eval.reports.terminal.tables import AnsiStyle
-from tui_eval.store.write import trial_writes
+from tui_eval.store.write import score_writes
 
 
 def test_only_what_failed_is_listed_with_its_reason(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_what_is_only_reported_stands_apart(tmp_path: Path) -> None:
         with writing(tmp_path / "store.db") as other:
             polite = Score("style", Grade.of(False, "is not polite"), required=False)
             trials = [row[0] for row in other.execute("SELECT id FROM trials ORDER BY place")]
-            do(other, lambda tx: trial_writes.add_scores(tx, trials[0], [polite], fresh=True))
+            do(other, lambda tx: score_writes.add_scores(tx, trials[0], [polite], fresh=True))
         lines = list(failures(db, run, AnsiStyle()))
         shown = summary(results(db, run), width=100, ink=AnsiStyle(), groups=True).splitlines()
     (line,) = lines  # the other has not failed

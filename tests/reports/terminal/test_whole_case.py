@@ -17,7 +17,7 @@ from tui_eval.model.visible import visible
 from tui_eval.reports.terminal.tables import AnsiStyle
 from tui_eval.reports.terminal.whole_case import case_in_full
 from tui_eval.store.connection import open_writable
-from tui_eval.store.write import trial_writes
+from tui_eval.store.write import attempt_writes, score_writes, trial_moves, trial_verbs
 from tui_eval.store.writer import transact
 
 
@@ -97,10 +97,10 @@ def test_what_is_open_says_what_it_waits_for(tmp_path: Path) -> None:
     now = time.time()
     with writing(tmp_path) as db:
         trial = trial_of(db)
-        transact(db, lambda tx: trial_writes.start_attempt(tx, trial, queue_s=0.0, wait_s=None))
+        transact(db, lambda tx: attempt_writes.start_attempt(tx, trial, queue_s=0.0, wait_s=None))
         assert "gpt  running: the call is in flight\n" in told(tmp_path, run)
         assert "attempt 1 sent" in told(tmp_path, run)
-        transact(db, lambda tx: trial_writes.wait(tx, trial, "Retry-After", now + 20.0))
+        transact(db, lambda tx: trial_moves.wait(tx, trial, "Retry-After", now + 20.0))
     assert "gpt  running: Retry-After, 12.0s left\n" in told(tmp_path, run, now=now + 8.0)
     assert "left" not in told(tmp_path, run, now=now + 30.0)
 
@@ -138,16 +138,16 @@ def test_earlier_outputs_and_scores_are_told_after_those_that_count(tmp_path: Pa
 
         def again() -> None:
             attempt = transact(
-                db, lambda tx: trial_writes.start_attempt(tx, trial, queue_s=0.0, wait_s=None)
+                db, lambda tx: attempt_writes.start_attempt(tx, trial, queue_s=0.0, wait_s=None)
             )
             assert attempt is not None
             new = Output("second try", finish_reason="stop")
             score = Score("exact", Grade.of(False, "not this one"))
-            transact(db, lambda tx: trial_writes.answer(tx, attempt, trial, b"k" * 32, new, 0.1))
-            transact(db, lambda tx: trial_writes.add_scores(tx, trial, [score], fresh=True))
-            transact(db, lambda tx: trial_writes.settle(tx, trial, tally([score])))
+            transact(db, lambda tx: attempt_writes.answer(tx, attempt, trial, b"k" * 32, new, 0.1))
+            transact(db, lambda tx: score_writes.add_scores(tx, trial, [score], fresh=True))
+            transact(db, lambda tx: trial_moves.settle(tx, trial, tally([score])))
 
-        transact(db, lambda tx: trial_writes.retry(tx, trial))
+        transact(db, lambda tx: trial_verbs.retry(tx, trial))
         again()
     text = told(tmp_path, run)
     assert "\n  output\n    second try\n" in text

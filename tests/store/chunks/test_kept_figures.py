@@ -16,7 +16,7 @@ from tui_eval.store.chunks import division, kept_figures
 from tui_eval.store.chunks.kept_figures import KeptFigures, figures_of
 from tui_eval.store.location import figures_file
 from tui_eval.store.read import run_queries
-from tui_eval.store.write import run_writes, trial_writes
+from tui_eval.store.write import attempt_writes, run_writes, trial_moves, trial_verbs
 from tui_eval.store.write.people import notes
 
 counted: list[range] = []
@@ -103,7 +103,7 @@ def test_a_part_with_a_trial_that_is_scored_is_counted_each_time(
     path: Path, db: sqlite3.Connection, made: Staged
 ) -> None:
     finish(db, made.trials[0], score())
-    do(db, lambda tx: trial_writes.rescore(tx, made.trials[0]))
+    do(db, lambda tx: trial_verbs.rescore(tx, made.trials[0]))
     assert states(path, made.run) == ({"queued": 15, "scoring": 1}, 4)
     finish(db, made.trials[15], score())
     assert states(path, made.run) == ({"queued": 14, "scoring": 1, "done": 1}, 2)
@@ -142,13 +142,13 @@ def test_what_was_under_way_when_it_was_counted_may_go_on(
     finish(db, made.trials[0], score())
 
     def begin(trial: int) -> None:
-        do(db, lambda tx: trial_writes.start_attempt(tx, trial, queue_s=None, wait_s=None))
+        do(db, lambda tx: attempt_writes.start_attempt(tx, trial, queue_s=None, wait_s=None))
 
     for trial in made.trials[14:]:
         begin(trial)
     assert states(path, made.run) == ({"queued": 13, "running": 2, "done": 1}, 4)
     failure = Failure("timeout", "no answer")
-    do(db, lambda tx: trial_writes.fail_trial(tx, made.trials[15], failure))
+    do(db, lambda tx: trial_moves.fail_trial(tx, made.trials[15], failure))
     assert states(path, made.run) == ({"queued": 13, "running": 1, "error": 1, "done": 1}, 1)
 
 
@@ -158,7 +158,7 @@ def test_a_copy_in_which_something_else_was_under_way_is_counted_anew(
     finish(db, made.trials[0], score())
 
     def begin(trial: int) -> None:
-        do(db, lambda tx: trial_writes.start_attempt(tx, trial, queue_s=None, wait_s=None))
+        do(db, lambda tx: attempt_writes.start_attempt(tx, trial, queue_s=None, wait_s=None))
 
     with closing(sqlite3.connect(":memory:")) as copy:
         db.backup(copy)

@@ -5,7 +5,7 @@ from tests.support import do, staged
 from tui_eval.store.read import consignment_queries
 from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import consignment_writes, run_writes, trial_writes
+from tui_eval.store.write import attempt_writes, consignment_writes, run_writes
 
 
 def test_how_far_a_consignment_is_stands_with_its_trials_and_is_summed(
@@ -18,7 +18,7 @@ def test_how_far_a_consignment_is_stands_with_its_trials_and_is_summed(
         for number, trials in enumerate((made.trials[:2], made.trials[2:])):
             one = consignment_writes.form(tx, made.run, "m", "e", f"token{number}")
             for ordinal, trial in enumerate(trials):
-                attempt = trial_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
+                attempt = attempt_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
                 assert attempt is not None
                 consignment_writes.consign(tx, one, ordinal, attempt)
             consignment_writes.complete(tx, one, len(trials), None, None)
@@ -52,7 +52,7 @@ def test_what_is_at_a_provider_is_not_lost_with_its_engine(db: sqlite3.Connectio
 
     def consign(tx: Tx) -> None:
         attempts = [
-            trial_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
+            attempt_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
             for trial in made.trials
         ]
         one = consignment_writes.form(tx, made.run, "m", "e", "token")

@@ -17,7 +17,7 @@ from tui_eval.store.read import report_queries, run_queries
 from tui_eval.store.read.figures import chunk_queries
 from tui_eval.store.read.figures.chunk_queries import ScorerRow
 from tui_eval.store.read.report_queries import ErrorRow
-from tui_eval.store.write import run_writes, trial_writes
+from tui_eval.store.write import attempt_writes, run_writes, score_writes, trial_moves, trial_verbs
 from tui_eval.store.write.run_writes import NewTrial
 
 SURROGATE = "a\ud800b"
@@ -88,7 +88,7 @@ def made(db: sqlite3.Connection) -> Staged:
     failure = Failure("timeout", "no answer")
     do(
         db,
-        lambda tx: [trial_writes.fail_trial(tx, made.trials[place], failure) for place in (1, 3)],
+        lambda tx: [trial_moves.fail_trial(tx, made.trials[place], failure) for place in (1, 3)],
     )
     return made
 
@@ -150,14 +150,14 @@ def test_current_scores_are_counted_by_scorer(db: sqlite3.Connection, made: Stag
 
 
 def test_what_a_rescore_replaced_is_not_counted(db: sqlite3.Connection, made: Staged) -> None:
-    do(db, lambda tx: trial_writes.rescore(tx, made.trials[0], ["regex"]))
+    do(db, lambda tx: trial_verbs.rescore(tx, made.trials[0], ["regex"]))
     do(
         db,
-        lambda tx: trial_writes.add_scores(
+        lambda tx: score_writes.add_scores(
             tx, made.trials[0], [score(False, "regex")], fresh=False
         ),
     )
-    do(db, lambda tx: trial_writes.settle(tx, made.trials[0], Tally(Verdict.FAIL, 0.5)))
+    do(db, lambda tx: trial_moves.settle(tx, made.trials[0], Tally(Verdict.FAIL, 0.5)))
     rows = [row for row in chunk_queries.scorers(db, made.run, ALL) if row.scorer == "regex"]
     assert {(row.verdict, row.n) for row in rows} == {(Verdict.PASS, 1), (Verdict.FAIL, 1)}
 
@@ -176,12 +176,10 @@ def test_errors_are_told_once_with_their_columns_the_most_frequent_first(
 ) -> None:
     made = staged(db, 3, columns=2)
     timeout, auth = Failure("timeout", "no answer"), Failure("auth", "no answer")
-    do(db, lambda tx: trial_writes.fail_trial(tx, made.trials[0], auth))
+    do(db, lambda tx: trial_moves.fail_trial(tx, made.trials[0], auth))
     do(
         db,
-        lambda tx: [
-            trial_writes.fail_trial(tx, made.trials[place], timeout) for place in (1, 2, 3)
-        ],
+        lambda tx: [trial_moves.fail_trial(tx, made.trials[place], timeout) for place in (1, 2, 3)],
     )
     errors = report_queries.errors(db, made.run)
     assert errors == [
@@ -212,11 +210,11 @@ def test_settled_lines_stream_as_they_settled_and_each_once(
     monkeypatch.setattr(report_queries, "_PAGE", 2)
     made = staged(db, 8)
     since = run_queries.change(db)
-    do(db, lambda tx: [trial_writes.cancel(tx, made.trials[place]) for place in (6, 1, 4)])
+    do(db, lambda tx: [trial_verbs.cancel(tx, made.trials[place]) for place in (6, 1, 4)])
     finish(db, made.trials[0], score())
-    do(db, lambda tx: trial_writes.start_attempt(tx, made.trials[2], queue_s=None, wait_s=None))
+    do(db, lambda tx: attempt_writes.start_attempt(tx, made.trials[2], queue_s=None, wait_s=None))
     until = run_queries.change(db)
-    do(db, lambda tx: trial_writes.cancel(tx, made.trials[7]))
+    do(db, lambda tx: trial_verbs.cancel(tx, made.trials[7]))
     first = report_queries.lines_settled(db, made.run, since, until)
     assert [line.place for line in first] == [1, 4, 6, 0]
     then = report_queries.lines_settled(db, made.run, until, run_queries.change(db))

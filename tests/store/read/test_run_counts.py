@@ -10,7 +10,7 @@ from tui_eval.model.score import Grade, Score
 from tui_eval.model.states import Verdict
 from tui_eval.store.read.figures.call_spending import spending
 from tui_eval.store.read.run_counts import Counts, board, counts
-from tui_eval.store.write import trial_writes
+from tui_eval.store.write import attempt_writes, trial_moves, trial_verbs
 
 
 def test_a_new_run_is_all_queued(db: sqlite3.Connection) -> None:
@@ -31,14 +31,14 @@ def test_everything_is_counted_once_and_nothing_vanishes(db: sqlite3.Connection)
     finish(db, passed, score(), cost=0.5)
     finish(db, failed, half, cost=0.25)
     finish(db, ungraded, score(None), score(True, "other"), cost=0.125)
-    do(db, lambda tx: trial_writes.fail_trial(tx, error, Failure("bug", "")))
-    do(db, lambda tx: trial_writes.cancel(tx, cancelled))
+    do(db, lambda tx: trial_moves.fail_trial(tx, error, Failure("bug", "")))
+    do(db, lambda tx: trial_verbs.cancel(tx, cancelled))
     for trial in (running, scoring):
-        do(db, lambda tx, t=trial: trial_writes.start_attempt(tx, t, queue_s=None, wait_s=None))  # type: ignore[misc]
+        do(db, lambda tx, t=trial: attempt_writes.start_attempt(tx, t, queue_s=None, wait_s=None))  # type: ignore[misc]
     finish_scoring = db.execute("SELECT max(id) FROM attempts").fetchone()[0]
     do(
         db,
-        lambda tx: trial_writes.answer(
+        lambda tx: attempt_writes.answer(
             tx, finish_scoring, scoring, b"k", Output("x", cost_usd=0.0), 1
         ),
     )
@@ -53,10 +53,10 @@ def test_everything_is_counted_once_and_nothing_vanishes(db: sqlite3.Connection)
 
 def ended(db: sqlite3.Connection, trial: int, state: str, call_s: float | None) -> None:
     """Let nobody wait for a new attempt of a trial any more, and put the trial back."""
-    attempt = do(db, lambda tx: trial_writes.start_attempt(tx, trial, queue_s=None, wait_s=None))
+    attempt = do(db, lambda tx: attempt_writes.start_attempt(tx, trial, queue_s=None, wait_s=None))
     assert attempt is not None
-    do(db, lambda tx: trial_writes.drop_attempt(tx, attempt, state, call_s))
-    do(db, lambda tx: trial_writes.give_back(tx, trial))
+    do(db, lambda tx: attempt_writes.drop_attempt(tx, attempt, state, call_s))
+    do(db, lambda tx: trial_moves.give_back(tx, trial))
 
 
 def test_what_may_have_been_sent_is_counted_apart_and_what_never_left_not_at_all(
@@ -123,11 +123,11 @@ def test_a_call_that_timed_out_is_one_that_was_never_answered(db: sqlite3.Connec
     made = staged(db, 2)
     for trial, kind in zip(made.trials, ("timeout", "rate_limit"), strict=True):
         attempt = do(
-            db, partial(trial_writes.start_attempt, trial=trial, queue_s=None, wait_s=None)
+            db, partial(attempt_writes.start_attempt, trial=trial, queue_s=None, wait_s=None)
         )
         assert attempt is not None
         failure = Failure(kind, "no answer")
-        do(db, partial(trial_writes.fail_attempt, attempt=attempt, failure=failure, call_s=1.0))
+        do(db, partial(attempt_writes.fail_attempt, attempt=attempt, failure=failure, call_s=1.0))
     assert spending(db, made.run)[0].unanswered == 1
     do(db, lambda tx: tx.db.execute("UPDATE columns SET source = 'asked'"))
     for trial in made.trials:

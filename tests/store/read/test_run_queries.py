@@ -11,7 +11,7 @@ from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.store.errors import UnknownRunError
 from tui_eval.store.read import request_queries, run_queries, suite_queries
 from tui_eval.store.read.trials import trial_rows
-from tui_eval.store.write import run_writes, trial_writes
+from tui_eval.store.write import attempt_writes, run_writes, trial_moves, trial_verbs
 
 
 def rename(db: sqlite3.Connection, run: int, name: str) -> int:
@@ -169,7 +169,7 @@ def test_only_what_changed_since_is_given_oldest_first(
     since = run_queries.change(db)
     assert trial_rows.trials_changed(db, grid.run, since) == []
     for place in (7, 2, 11):
-        do(db, lambda tx, t=grid.trials[place]: trial_writes.cancel(tx, t))  # type: ignore[misc]
+        do(db, lambda tx, t=grid.trials[place]: trial_verbs.cancel(tx, t))  # type: ignore[misc]
     changed = trial_rows.trials_changed(db, grid.run, since)
     assert [row.place for row in changed] == [7, 2, 11]
     assert [row.place for row in trial_rows.trials_changed(db, grid.run, changed[0].change)] == [
@@ -207,15 +207,15 @@ def test_reasons_are_those_of_the_first_scorer_that_is_not_met(
         failed: "second: as expected",
         ungraded: "exact: cut short",
     }
-    do(db, lambda tx: trial_writes.rescore(tx, failed))
+    do(db, lambda tx: trial_verbs.rescore(tx, failed))
     assert trial_rows.reasons(db, [failed]) == {}
 
 
 def test_history_is_given_whole_and_in_order(db: sqlite3.Connection, grid: Staged) -> None:
     (trial, *_) = grid.trials
     finish(db, trial, score(False))
-    do(db, lambda tx: trial_writes.retry(tx, trial))
-    do(db, lambda tx: trial_writes.start_attempt(tx, trial, queue_s=1.0, wait_s=None))
+    do(db, lambda tx: trial_verbs.retry(tx, trial))
+    do(db, lambda tx: attempt_writes.start_attempt(tx, trial, queue_s=1.0, wait_s=None))
     finish(db, trial, score(True))
     assert [row.verdict for row in trial_rows.scores(db, trial)] == [Verdict.FAIL, Verdict.PASS]
     assert [row.number for row in trial_rows.attempts(db, trial)] == [1, 2, 3]
@@ -226,7 +226,7 @@ def test_history_is_given_whole_and_in_order(db: sqlite3.Connection, grid: Stage
 
 def test_tallies_name_only_what_there_is(db: sqlite3.Connection, grid: Staged) -> None:
     finish(db, grid.trials[0], score())
-    do(db, lambda tx: trial_writes.fail_trial(tx, grid.trials[2], Failure("bug", "")))
+    do(db, lambda tx: trial_moves.fail_trial(tx, grid.trials[2], Failure("bug", "")))
     found = {(row.col, row.state, row.verdict): row.n for row in run_queries.tallies(db, grid.run)}
     assert found == {
         (0, TrialState.DONE, Verdict.PASS): 1,
@@ -244,7 +244,7 @@ def test_the_version_differs_when_another_connection_has_written(
     try:
         before = run_queries.data_version(other)
         assert run_queries.data_version(other) == before
-        do(db, lambda tx: trial_writes.cancel(tx, grid.trials[0]))
+        do(db, lambda tx: trial_verbs.cancel(tx, grid.trials[0]))
         assert run_queries.data_version(other) != before
     finally:
         other.close()

@@ -19,7 +19,7 @@ from tui_eval.store.search.folding import fold_reason
 from tui_eval.store.search.groups import Grouping, Groups
 from tui_eval.store.search.views import Condition, FilterKind, Places, View
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import run_writes, trial_writes
+from tui_eval.store.write import run_writes, score_writes, trial_moves, trial_verbs
 from tui_eval.store.write.run_writes import NewTrial
 
 
@@ -33,7 +33,7 @@ def made(db: sqlite3.Connection) -> Staged:
         reason = "judge is gone" if place == 4 else f'expected "{place}", got {place * 7}'
         db.execute("UPDATE scores SET reason = ? WHERE trial = ?", (reason, made.trials[place]))
     failure = Failure("timeout", "no answer within 300 s")
-    do(db, lambda tx: trial_writes.fail_trial(tx, made.trials[5], failure))
+    do(db, lambda tx: trial_moves.fail_trial(tx, made.trials[5], failure))
     return made
 
 
@@ -83,7 +83,7 @@ def test_what_is_only_reported_stands_apart_and_fails_nothing(
     for place in (0, 1, 4):  # one passed, one failed, one is ungraded
         do(
             db,
-            partial(trial_writes.add_scores, trial=made.trials[place], scores=[style], fresh=True),
+            partial(score_writes.add_scores, trial=made.trials[place], scores=[style], fresh=True),
         )
     exact, reported = (
         Condition(FilterKind.SCORER, "exact"),
@@ -105,7 +105,7 @@ def test_who_says_fail_is_counted_where_the_trial_failed(
 ) -> None:
     """As the head counts it: a trial without a verdict has not failed, whoever said fail of it."""
     other = Score("other", Grade.of(False, "no"))
-    do(db, lambda tx: trial_writes.add_scores(tx, made.trials[4], [other], fresh=True))
+    do(db, lambda tx: score_writes.add_scores(tx, made.trials[4], [other], fresh=True))
     assert grouped(db, made, Grouping.SCORER) == {Condition(FilterKind.SCORER, "exact"): 3}
     assert dict(trial_figures.failing(db, made.run)) == {"exact": 3}
 
@@ -181,9 +181,9 @@ def test_groups_of_a_large_run_are_kept_until_a_trial_changes(
         blind.setattr(Groups, "_count", None)
         blind.setattr(Groups, "_add", None)
         assert found() == first
-    do(db, lambda tx: trial_writes.rescore(tx, made.trials[0]))
-    do(db, lambda tx: trial_writes.add_scores(tx, made.trials[0], [score(False)], fresh=False))
-    do(db, lambda tx: trial_writes.settle(tx, made.trials[0], Tally(Verdict.FAIL, 0.0)))
+    do(db, lambda tx: trial_verbs.rescore(tx, made.trials[0]))
+    do(db, lambda tx: score_writes.add_scores(tx, made.trials[0], [score(False)], fresh=False))
+    do(db, lambda tx: trial_moves.settle(tx, made.trials[0], Tally(Verdict.FAIL, 0.0)))
     assert found()[1] == len(made.trials)
     if by in (Grouping.REASON, Grouping.SCORER):
         assert found() != first

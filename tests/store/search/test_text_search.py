@@ -15,7 +15,7 @@ from tui_eval.store.search import text_search
 from tui_eval.store.search.search_index import IndexPosition, SearchIndex
 from tui_eval.store.search.text_search import SearchLibrary, TextSearch, places_with_hits
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import run_writes, trial_writes
+from tui_eval.store.write import run_writes, trial_moves, trial_verbs
 from tui_eval.store.write.run_writes import NewTrial
 
 
@@ -26,7 +26,7 @@ def made(db: sqlite3.Connection) -> Staged:
     finish(db, made.trials[1], score(False), text="100%_sure")
     finish(db, made.trials[2], score(None), text="STRASSE \x00 nul")
     failure = Failure("timeout", "no answer within 300 s")
-    do(db, lambda tx: trial_writes.fail_trial(tx, made.trials[3], failure))
+    do(db, lambda tx: trial_moves.fail_trial(tx, made.trials[3], failure))
     db.execute("UPDATE scores SET reason = 'Expected \"Rome\"' WHERE trial = ?", (made.trials[1],))
     return made
 
@@ -113,7 +113,7 @@ def test_what_changed_is_found_as_it_is_now(
     while search.step(db):
         pass
     finish(db, made.trials[4], score(), text="in Rome")
-    do(db, lambda tx: trial_writes.retry(tx, made.trials[1]))
+    do(db, lambda tx: trial_verbs.retry(tx, made.trials[1]))
     while search.step(db):
         pass
     assert list(places_with_hits(None, search.hits)) == [4]

@@ -30,7 +30,7 @@ from tui_eval.store.search.views import (
     View,
 )
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import run_writes, trial_writes
+from tui_eval.store.write import run_writes, trial_verbs
 from tui_eval.store.write.run_writes import NewTrial
 
 
@@ -361,6 +361,6 @@ def test_a_list_of_a_large_run_is_kept_until_a_trial_changes(
     chosen = View((Condition(FilterKind.CHOICE, "A", "exact"),))
     assert [listed(chosen) == [] and searched() for _ in range(2)] == [True, True]
     # while a trial is scored nothing is kept: its scores come before it changes
-    do(db, lambda tx: trial_writes.rescore(tx, made.trials[PASSED]))
+    do(db, lambda tx: trial_verbs.rescore(tx, made.trials[PASSED]))
     assert listed(failed) == [FAILED, QUEUED] and searched()
     assert listed(failed) == [FAILED, QUEUED] and searched()

@@ -14,7 +14,14 @@ from tui_eval.store.errors import LeaseLostError, UnknownRunError
 from tui_eval.store.read import run_queries
 from tui_eval.store.read.trials import output_queries, trial_rows
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import deletion, run_writes, trial_writes
+from tui_eval.store.write import (
+    attempt_writes,
+    deletion,
+    run_writes,
+    score_writes,
+    trial_moves,
+    trial_verbs,
+)
 from tui_eval.store.write.deletion import RunLiveError, delete, deletion_extent
 from tui_eval.store.write.run_writes import NewTrial
 
@@ -39,11 +46,11 @@ def answered(db: sqlite3.Connection, run: int, trials: Sequence[int]) -> None:
             key = tx.db.execute(
                 "SELECT generation_key FROM trials WHERE id = ?", (trial,)
             ).fetchone()[0]
-            attempt = trial_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
+            attempt = attempt_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
             assert attempt is not None
-            trial_writes.answer(tx, attempt, trial, key, output(f"answer {trial}"), 0.1)
-            trial_writes.add_scores(tx, trial, [score()], fresh=True)
-            trial_writes.settle(tx, trial, tally([score()]))
+            attempt_writes.answer(tx, attempt, trial, key, output(f"answer {trial}"), 0.1)
+            score_writes.add_scores(tx, trial, [score()], fresh=True)
+            trial_moves.settle(tx, trial, tally([score()]))
         run_writes.move(tx, run, RunState.DONE)
 
     do(db, unit)
@@ -72,8 +79,8 @@ def reused(db: sqlite3.Connection, outputs: Sequence[int]) -> int:
         run_writes.staged(tx, run)
         run_writes.move(tx, run, RunState.RUNNING)
         for (trial,) in tx.db.execute("SELECT id FROM trials WHERE run = ?", (run,)).fetchall():
-            trial_writes.add_scores(tx, trial, [score()], fresh=True)
-            trial_writes.settle(tx, trial, tally([score()]))
+            score_writes.add_scores(tx, trial, [score()], fresh=True)
+            trial_moves.settle(tx, trial, tally([score()]))
         run_writes.move(tx, run, RunState.DONE)
         return run
 
@@ -184,7 +191,7 @@ def test_outputs_of_the_run_that_asked_stay_where_one_that_reused_them_goes(
     outputs = [row[0] for row in db.execute("SELECT id FROM outputs ORDER BY id")]
     second = reused(db, outputs)
     # the first run has asked again: it shows another output, its attempts still name the old one
-    do(db, lambda tx: trial_writes.retry(tx, first.trials[0]))
+    do(db, lambda tx: trial_verbs.retry(tx, first.trials[0]))
     delete(db, second)
     assert [row[0] for row in db.execute("SELECT id FROM outputs ORDER BY id")] == outputs
     assert [attempt.output for attempt in trial_rows.attempts(db, first.trials[0])] == [outputs[0]]
@@ -195,9 +202,9 @@ def test_the_conversations_of_failed_attempts_go_with_their_run(db: sqlite3.Conn
     said: tuple[JsonObject, ...] = ({"role": "assistant", "content": "x" * 20_000},)
 
     def fail(tx: Tx) -> None:
-        attempt = trial_writes.start_attempt(tx, first.trials[0], queue_s=None, wait_s=None)
+        attempt = attempt_writes.start_attempt(tx, first.trials[0], queue_s=None, wait_s=None)
         assert attempt is not None
-        trial_writes.fail_attempt(tx, attempt, Failure("exit", "code 1", messages=said), 0.1)
+        attempt_writes.fail_attempt(tx, attempt, Failure("exit", "code 1", messages=said), 0.1)
         run_writes.move(tx, first.run, RunState.DONE)
 
     do(db, fail)
@@ -278,9 +285,9 @@ def test_the_size_is_about_what_was_written(db: sqlite3.Connection) -> None:
     key = b"k" * 32
 
     def unit(tx: Tx) -> None:
-        attempt = trial_writes.start_attempt(tx, large.trials[0], queue_s=None, wait_s=None)
+        attempt = attempt_writes.start_attempt(tx, large.trials[0], queue_s=None, wait_s=None)
         assert attempt is not None
-        trial_writes.answer(tx, attempt, large.trials[0], key, output("é" * 50_000), 0.1)
+        attempt_writes.answer(tx, attempt, large.trials[0], key, output("é" * 50_000), 0.1)
 
     do(db, unit)
     assert deletion_extent(db, [small.run]).size < 1000

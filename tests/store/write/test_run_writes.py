@@ -22,7 +22,14 @@ from tui_eval.store.read import (
 )
 from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import output_writes, run_writes, trial_writes
+from tui_eval.store.write import (
+    attempt_writes,
+    output_writes,
+    run_writes,
+    score_writes,
+    trial_moves,
+    trial_verbs,
+)
 from tui_eval.store.write.people import notes
 from tui_eval.store.write.run_writes import NewTrial
 from tui_eval.store.writer import transact
@@ -236,7 +243,7 @@ def test_what_an_engine_did_after_its_last_heartbeat_counts_as_its_time(
     clock.go_on(3)
     do(
         db,
-        lambda tx: trial_writes.start_attempt(tx, made.trials[0], queue_s=None, wait_s=None),
+        lambda tx: attempt_writes.start_attempt(tx, made.trials[0], queue_s=None, wait_s=None),
     )
     dead(db, made.run)
     clock.go_on(10_000)
@@ -297,12 +304,12 @@ def test_what_was_in_flight_at_a_crash_is_lost_and_waits_again(db: sqlite3.Conne
 
     def before(tx: Tx) -> None:
         for trial in (running, answered, cancelled, again, other.trials[0]):
-            trial_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
-        trial_writes.wait(tx, running, "429", 5.0)
-        trial_writes.answer(tx, 2, answered, key(0), output(), 1.0)
-        trial_writes.cancel(tx, cancelled)
-        trial_writes.cancel(tx, again)
-        trial_writes.retry(tx, again)
+            attempt_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
+        trial_moves.wait(tx, running, "429", 5.0)
+        attempt_writes.answer(tx, 2, answered, key(0), output(), 1.0)
+        trial_verbs.cancel(tx, cancelled)
+        trial_verbs.cancel(tx, again)
+        trial_verbs.retry(tx, again)
 
     do(db, before)
     assert do(db, lambda tx: run_writes.recover(tx, made.run)) == 1
@@ -317,7 +324,7 @@ def test_what_was_in_flight_at_a_crash_is_lost_and_waits_again(db: sqlite3.Conne
 
 def test_recovering_twice_changes_nothing(db: sqlite3.Connection) -> None:
     made = staged(db, 2)
-    do(db, lambda tx: trial_writes.start_attempt(tx, made.trials[0], queue_s=None, wait_s=None))
+    do(db, lambda tx: attempt_writes.start_attempt(tx, made.trials[0], queue_s=None, wait_s=None))
     assert do(db, lambda tx: run_writes.recover(tx, made.run)) == 1
     before = trial_rows.trials_from(db, made.run, 0, 2)
     assert do(db, lambda tx: run_writes.recover(tx, made.run)) == 0
@@ -329,16 +336,16 @@ def test_totals_after_a_crash_are_sums_over_attempts(db: sqlite3.Connection) -> 
     (trial,) = made.trials
 
     def live(tx: Tx) -> None:
-        attempt = trial_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
+        attempt = attempt_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
         assert attempt is not None
-        trial_writes.answer(tx, attempt, trial, key(0), output(cost=0.5), 1.0)
-        trial_writes.add_scores(tx, trial, [score()], fresh=False)
-        trial_writes.settle(tx, trial, tally([score()]))
+        attempt_writes.answer(tx, attempt, trial, key(0), output(cost=0.5), 1.0)
+        score_writes.add_scores(tx, trial, [score()], fresh=False)
+        trial_moves.settle(tx, trial, tally([score()]))
 
-    do(db, lambda tx: trial_writes.start_attempt(tx, trial, queue_s=None, wait_s=None))
+    do(db, lambda tx: attempt_writes.start_attempt(tx, trial, queue_s=None, wait_s=None))
     do(db, lambda tx: run_writes.recover(tx, made.run))
     do(db, live)
-    do(db, lambda tx: trial_writes.retry(tx, trial))
+    do(db, lambda tx: trial_verbs.retry(tx, trial))
     do(db, live)
     counts, _ = run_counts.board(db, made.run)
     assert (counts.attempts, counts.retries, counts.lost) == (2, 1, 1)

@@ -12,7 +12,7 @@ from tui_eval.model.case import Case
 from tui_eval.model.states import RunState
 from tui_eval.store import lease
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import consignment_writes, trial_writes
+from tui_eval.store.write import attempt_writes, consignment_writes
 from tui_eval.ui.app import TuiEvalApp
 
 
@@ -25,7 +25,7 @@ def consigned(store: Path, n: int) -> tuple[Staged, int]:
     def consign(tx: Tx) -> None:
         one = consignment_writes.form(tx, made.run, "one", "e", "token")
         for ordinal, trial in enumerate(made.trials):
-            attempt = trial_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
+            attempt = attempt_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
             assert attempt is not None
             consignment_writes.consign(tx, one, ordinal, attempt)
         consignment_writes.complete(tx, one, n, None, None)

@@ -27,7 +27,7 @@ from tui_eval.model.case import Case
 from tui_eval.model.states import RunState
 from tui_eval.store import lease
 from tui_eval.store.search.views import Condition, FilterKind, Order, TrialOutcome
-from tui_eval.store.write import trial_writes
+from tui_eval.store.write import trial_verbs
 from tui_eval.ui.app import TuiEvalApp
 from tui_eval.ui.dialogs.filter_menu import FilterMenu
 from tui_eval.ui.screens.run_screen import RunScreen
@@ -253,7 +253,7 @@ async def test_the_cursor_comes_back_with_its_trial_unless_it_was_moved(store: P
 
         async def opened(place: int, listed: int) -> None:
             with writing(store) as db:
-                do(db, partial(trial_writes.retry, trial=made.trials[place]))
+                do(db, partial(trial_verbs.retry, trial=made.trials[place]))
             await until(pilot, partial(_lists, screen, listed))
 
         await pilot.press("j", "j")

@@ -34,7 +34,7 @@ from tui_eval.engine.settings import Settings
 from tui_eval.model.case import Case
 from tui_eval.model.states import RunState
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import trial_writes
+from tui_eval.store.write import trial_verbs
 from tui_eval.ui.dialogs.cap_dialog import CapDialog
 from tui_eval.ui.dialogs.confirm_dialog import ConfirmDialog
 from tui_eval.ui.dialogs.help_dialog import HelpDialog
@@ -340,7 +340,7 @@ async def test_a_sorted_list_keeps_its_row_on_its_line_while_others_come_before_
 
         def retried(tx: Tx) -> None:
             for trial in made.trials[:60]:
-                trial_writes.retry(tx, trial)
+                trial_verbs.retry(tx, trial)
 
         with writing(store) as db:
             do(db, retried)

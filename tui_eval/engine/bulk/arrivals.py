@@ -26,7 +26,7 @@ from tui_eval.store.read import consignment_queries
 from tui_eval.store.read.consignment_queries import NEVER_DONE, ConsignedTrial, ConsignmentRow
 from tui_eval.store.read.figures.call_spending import NO_LINE
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import consignment_writes, trial_writes
+from tui_eval.store.write import attempt_writes, consignment_writes, trial_moves, trial_verbs
 from tui_eval.targets.bulk_access import BulkAccess
 
 _GIVEN_UP: Final = (
@@ -129,16 +129,16 @@ def _not_done(
     flight: TrialInFlight, attempt: int, failure: Failure, given_up: bool, tx: Tx
 ) -> bool:
     """Have what the provider never did asked again, or give it up."""
-    trial_writes.fail_attempt(tx, attempt, replace(failure, unsent=True), None)
+    attempt_writes.fail_attempt(tx, attempt, replace(failure, unsent=True), None)
     if not flight.stands(tx):
         return False
     if given_up:
-        return trial_writes.fail_trial(tx, flight.work.trial, Failure("expired", _GIVEN_UP))
-    return trial_writes.give_back(tx, flight.work.trial)
+        return trial_moves.fail_trial(tx, flight.work.trial, Failure("expired", _GIVEN_UP))
+    return trial_moves.give_back(tx, flight.work.trial)
 
 
 def _too_late(attempt: int, failure: Failure, tx: Tx) -> bool:
-    trial_writes.fail_attempt(tx, attempt, failure, None)
+    attempt_writes.fail_attempt(tx, attempt, failure, None)
     return False
 
 
@@ -146,10 +146,10 @@ def _contradicted(consignment: int, trial: ConsignedTrial, reply: Output | Failu
     """Let a trial be an error whose request has two answers: nobody knows which one it is."""
     failure = two_answers(reply)
     if consignment_writes.arrived(tx, consignment, trial.ordinal, TWO):
-        trial_writes.fail_attempt(tx, trial.attempt, failure, None)
+        attempt_writes.fail_attempt(tx, trial.attempt, failure, None)
     else:
-        trial_writes.supersede_output_of(tx, trial.attempt)
+        attempt_writes.supersede_output_of(tx, trial.attempt)
         consignment_writes.contradicted(tx, consignment, trial.ordinal, TWO)
-    if trial_writes.stands(tx, trial.work.trial, trial.work.opening):
-        trial_writes.reject(tx, trial.work.trial, failure)
+    if trial_moves.stands(tx, trial.work.trial, trial.work.opening):
+        trial_verbs.reject(tx, trial.work.trial, failure)
     return False

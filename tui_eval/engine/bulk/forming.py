@@ -18,7 +18,7 @@ from tui_eval.providers.bulk.api import BulkApi
 from tui_eval.store.read import consignment_queries
 from tui_eval.store.read.consignment_queries import ConsignedTrial, ConsignmentRow
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import consignment_writes, trial_writes
+from tui_eval.store.write import attempt_writes, consignment_writes
 from tui_eval.targets.bulk_access import BulkAccess, MostTaken, sum_of
 
 _PORTION: Final = 64
@@ -159,7 +159,7 @@ class Forming:
 
         def withdraw(tx: Tx) -> None:
             for attempt in withdrawn:
-                trial_writes.drop_attempt(tx, attempt, "cancelled", None)
+                attempt_writes.drop_attempt(tx, attempt, "cancelled", None)
 
         if withdrawn:
             await self._store.writer.write(withdraw)

@@ -17,7 +17,7 @@ from tui_eval.providers.bulk.api import BulkApi, BulkLine, StrayLine
 from tui_eval.store.read import consignment_queries
 from tui_eval.store.read.consignment_queries import ConsignedTrial, ConsignmentRow
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import trial_writes
+from tui_eval.store.write import attempt_writes, trial_moves
 
 _PORTION: Final = 64
 """Trials that are written down in one transaction."""
@@ -86,13 +86,13 @@ class TrialHome:
 
 def _dropped(tx: Tx, trials: Sequence[ConsignedTrial], ended: str) -> None:
     for trial in trials:
-        trial_writes.drop_attempt(tx, trial.attempt, ended, None)
-        if not trial_writes.stands(tx, trial.work.trial, trial.work.opening):
+        attempt_writes.drop_attempt(tx, trial.attempt, ended, None)
+        if not trial_moves.stands(tx, trial.work.trial, trial.work.opening):
             continue
         if ended == "lost" and _given_up(trial):
-            trial_writes.fail_trial(tx, trial.work.trial, _GIVEN_UP)
+            trial_moves.fail_trial(tx, trial.work.trial, _GIVEN_UP)
         else:
-            trial_writes.give_back(tx, trial.work.trial)
+            trial_moves.give_back(tx, trial.work.trial)
 
 
 def _given_up(trial: ConsignedTrial) -> bool:

@@ -23,7 +23,7 @@ from tui_eval.store.read.trials.open_trials import open_count
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.rows import RequestRow
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import request_moves, run_writes, trial_writes
+from tui_eval.store.write import request_moves, run_writes, trial_verbs
 from tui_eval.suites.spec import Suite
 from tui_eval.targets.base import at_most
 
@@ -229,7 +229,7 @@ class RequestHandler:
             found = change(tx)
             if found is None:
                 return None
-            trial_writes.unscore_open(
+            trial_verbs.unscore_open(
                 tx, self._run
             )  # nothing of what is being scored is written then
             return *found, suite_queries.spec_change(tx.db, self._run)

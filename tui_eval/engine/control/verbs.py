@@ -22,7 +22,7 @@ from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.requests import Outcome, Verb
 from tui_eval.store.search.views import STANDS, TrialOutcome
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import request_moves, run_writes, trial_writes, undo
+from tui_eval.store.write import request_moves, run_writes, trial_verbs, undo
 from tui_eval.store.write.people import human_scores
 
 _WHICH: dict[str, str] = {
@@ -170,13 +170,13 @@ def _one(
     """Return the function that moves one trial, and says whether it did, or why not."""
     match verb:
         case Verb.CANCEL:
-            return partial(trial_writes.cancel, request=request)
+            return partial(trial_verbs.cancel, request=request)
         case Verb.RETRY:
-            return partial(trial_writes.retry, request=request)
+            return partial(trial_verbs.retry, request=request)
         case Verb.RESCORE:
             scorers = _words(args.get("scorers"))
             return partial(
-                trial_writes.rescore,
+                trial_verbs.rescore,
                 scorers=scorers,
                 keep_findings=not asks_anew(args),
                 replaced=[name for name in replaced if not scorers or name in scorers],
@@ -329,8 +329,8 @@ def reopen(tx: Tx, run: int, request: int, *, errored: bool = True) -> int:
         ungraded = request_moves.not_moved_yet(tx.db, request, ungraded)
     # what failed after its output was there needs no new one
     moved = sum(
-        trial_writes.rescore(tx, trial, keep_findings=True, request=request)
-        or trial_writes.retry(tx, trial, request, afresh=False)
+        trial_verbs.rescore(tx, trial, keep_findings=True, request=request)
+        or trial_verbs.retry(tx, trial, request, afresh=False)
         for trial in broken
         if errored
     )
@@ -339,7 +339,7 @@ def reopen(tx: Tx, run: int, request: int, *, errored: bool = True) -> int:
             "SELECT scorer FROM scores WHERE trial = ? AND current = 1 AND verdict = 'ungraded'",
             (trial,),
         ).fetchall()
-        moved += trial_writes.rescore(
+        moved += trial_verbs.rescore(
             tx, trial, [str(name) for (name,) in names], keep_findings=True, request=request
         )
     return moved

@@ -41,7 +41,7 @@ from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.store import clock
 from tui_eval.store.read.trials.open_trials import OpenTrial
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import trial_writes
+from tui_eval.store.write import attempt_writes, trial_moves
 from tui_eval.store.write.output_writes import NO_KEY
 from tui_eval.suites import loop_bounds
 from tui_eval.suites.loop_bounds import NotAtOnceError
@@ -99,7 +99,7 @@ class Journey:
         ready = max(flight.work.since, self._began)  # before that nobody could have taken it
         queued = max(0.0, tx.now - ready) if flight.waited_s is None else None
         work = flight.work
-        return trial_writes.start_attempt(
+        return attempt_writes.start_attempt(
             tx, work.trial, queue_s=queued, wait_s=flight.waited_s, opening=work.opening
         )
 
@@ -153,8 +153,8 @@ class Journey:
         """Put a trial back into the queue whose attempt was written down and is not to leave."""
 
         def write(tx: Tx) -> bool:
-            trial_writes.drop_attempt(tx, attempt, "cancelled", None)
-            return flight.stands(tx) and trial_writes.give_back(tx, flight.work.trial)
+            attempt_writes.drop_attempt(tx, attempt, "cancelled", None)
+            return flight.stands(tx) and trial_moves.give_back(tx, flight.work.trial)
 
         return Step(write, requeued=True)
 
@@ -258,8 +258,8 @@ class Journey:
         """Leave a conversation between two calls; it goes on after the last as soon as it may."""
 
         def write(tx: Tx) -> bool:
-            trial_writes.drop_attempt(tx, attempt, "cancelled", None)
-            return flight.stands(tx) and trial_writes.wait(tx, flight.work.trial, why, None)
+            attempt_writes.drop_attempt(tx, attempt, "cancelled", None)
+            return flight.stands(tx) and trial_moves.wait(tx, flight.work.trial, why, None)
 
         return Step(write, again_in=0.0)
 
@@ -269,8 +269,8 @@ class Journey:
         messages = () if context is None else context.messages
 
         def write(tx: Tx) -> bool:
-            trial_writes.drop_attempt(tx, attempt, "cancelled", call_s, text, messages)
-            return flight.stands(tx) and trial_writes.give_back(tx, flight.work.trial)
+            attempt_writes.drop_attempt(tx, attempt, "cancelled", call_s, text, messages)
+            return flight.stands(tx) and trial_moves.give_back(tx, flight.work.trial)
 
         return Step(write)
 
@@ -290,16 +290,16 @@ class Journey:
         if tries.lost < _MOST_LOST:
 
             def again(tx: Tx) -> bool:
-                trial_writes.drop_attempt(tx, attempt, state, took, why=failure)
-                return flight.stands(tx) and trial_writes.give_back(tx, trial)
+                attempt_writes.drop_attempt(tx, attempt, state, took, why=failure)
+                return flight.stands(tx) and trial_moves.give_back(tx, trial)
 
             return Step(again, again_in=None if failure.fatal else 0.0)
         self._spend_caps.errored()
         closing = replace(failure, message=f"{failure.message}; the attempt before likewise")
 
         def close(tx: Tx) -> bool:
-            trial_writes.drop_attempt(tx, attempt, state, took, why=failure)
-            return flight.stands(tx) and trial_writes.fail_trial(tx, trial, closing)
+            attempt_writes.drop_attempt(tx, attempt, state, took, why=failure)
+            return flight.stands(tx) and trial_moves.fail_trial(tx, trial, closing)
 
         return Step(close)
 
@@ -346,22 +346,22 @@ class Journey:
             self._spend_caps.errored()
 
             def close(tx: Tx) -> bool:
-                trial_writes.fail_attempt(tx, attempt, failure, call_s)
-                return flight.stands(tx) and trial_writes.fail_trial(tx, trial, failure)
+                attempt_writes.fail_attempt(tx, attempt, failure, call_s)
+                return flight.stands(tx) and trial_moves.fail_trial(tx, trial, failure)
 
             return Step(close)
         if flight.consigned:
 
             def queue(tx: Tx) -> bool:
-                trial_writes.fail_attempt(tx, attempt, failure, call_s)
-                return flight.stands(tx) and trial_writes.give_back(tx, trial)
+                attempt_writes.fail_attempt(tx, attempt, failure, call_s)
+                return flight.stands(tx) and trial_moves.give_back(tx, trial)
 
             return Step(queue)
         why = f"{failure.status or failure.kind}, {how}"
 
         def wait(tx: Tx) -> bool:
-            trial_writes.fail_attempt(tx, attempt, failure, call_s)
-            return flight.stands(tx) and trial_writes.wait(tx, trial, why, tx.now + pause)
+            attempt_writes.fail_attempt(tx, attempt, failure, call_s)
+            return flight.stands(tx) and trial_moves.wait(tx, trial, why, tx.now + pause)
 
         return Step(wait, again_in=pause, unreachable=failure.fatal)
 

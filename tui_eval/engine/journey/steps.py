@@ -11,8 +11,8 @@ from tui_eval.engine.judging.settlement import WAITS
 from tui_eval.model.outputs.output import Failure, Output
 from tui_eval.model.score import Score, tally
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import trial_writes
-from tui_eval.store.write.trial_writes import AsTaken, TrialMove
+from tui_eval.store.write import attempt_writes, score_writes, trial_moves
+from tui_eval.store.write.trial_moves import AsTaken, TrialMove
 
 _PROGRAMS: Final = "waits for the program that decides"
 
@@ -76,7 +76,7 @@ def unscored_step(
         arrival: How it came; None: the store has it.
         programs: Whether it waits for programs that decide about it.
     """
-    then = trial_writes.awaits(_PROGRAMS) if programs else trial_writes.TO_SCORING
+    then = trial_moves.awaits(_PROGRAMS) if programs else trial_moves.TO_SCORING
     write = partial(_gone_on, flight, output, arrival, then, flight.as_taken)
     return Step(write, unscored=output)
 
@@ -99,20 +99,20 @@ def scored_step(
         arrival: How it came; None: the store has it.
     """
     if isinstance(outcome, Failure):
-        end = trial_writes.failed(outcome)
+        end = trial_moves.failed(outcome)
         return Step(partial(_gone_on, flight, output, arrival, end, flight.as_taken))
     trial, kept = flight.work.trial, flight.work.kept
     then = (
-        trial_writes.awaits(WAITS)
+        trial_moves.awaits(WAITS)
         if outcome.asks
-        else trial_writes.settled(tally([*(kept or ()), *outcome.scores]))
+        else trial_moves.settled(tally([*(kept or ()), *outcome.scores]))
     )
     as_taken = AsTaken(flight.work.opening, outcome.scoring_version)
 
     def write(tx: Tx) -> bool:
         stands = _gone_on(flight, output, arrival, then, as_taken, tx)
         if stands:
-            trial_writes.add_scores(tx, trial, outcome.scores, fresh=kept is None)
+            score_writes.add_scores(tx, trial, outcome.scores, fresh=kept is None)
         return stands
 
     return Step(write, handover=_handover(flight, output, outcome))
@@ -133,9 +133,9 @@ def _gone_on(
     """
     trial, key = flight.work.trial, flight.work.key
     if arrival is None:
-        return trial_writes.close(tx, trial, then, as_taken)
+        return trial_moves.close(tx, trial, then, as_taken)
     attempt, call_s = arrival.attempt, arrival.call_s
-    return trial_writes.answer(
+    return attempt_writes.answer(
         tx, attempt, trial, key, output, call_s, then=then, as_taken=as_taken
     )
 

@@ -8,8 +8,8 @@ from typing import Any
 from tui_eval.engine.limits.call_permit import CallHistory
 from tui_eval.store.read.trials.open_trials import OpenTrial
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import trial_writes
-from tui_eval.store.write.trial_writes import AsTaken
+from tui_eval.store.write import trial_moves
+from tui_eval.store.write.trial_moves import AsTaken
 from tui_eval.targets.attempt.attempt_context import AttemptContext
 
 
@@ -67,7 +67,7 @@ class TrialInFlight:
         To be asked in the transaction that writes what came of it: where it was cancelled and
         opened anew, its present opening is another's.
         """
-        return trial_writes.stands(tx, self.work.trial, self.work.opening)
+        return trial_moves.stands(tx, self.work.trial, self.work.opening)
 
     def withdraw(self) -> None:
         """Let go of the trial; what is under way for it ends."""

@@ -64,7 +64,7 @@ class Question:
     origin: int | None = None
     """The finding of another trial that answers it."""
     opening: int | None = None
-    """The trial's, where it is of one; see `trial_writes.stands`."""
+    """The trial's, where it is of one; see `trial_moves.stands`."""
     consigned: bool = False
     """Whether its answer is to come out of a consignment: nothing waits for it in memory."""
     asked_before: bool = False

@@ -9,7 +9,7 @@ from tui_eval.engine.judging.question import Question
 from tui_eval.model.outputs.output import Failure
 from tui_eval.model.score import Score, Tally
 from tui_eval.store.tx import Fact, Tx
-from tui_eval.store.write import trial_writes
+from tui_eval.store.write import score_writes, trial_moves
 from tui_eval.store.write.judges import judge_writes
 
 WAITS = "waits for the judge"
@@ -45,14 +45,14 @@ class Settlement:
         """Add the scores to a trial that stands, and settle it with the last of them."""
         trial = self.pending.flight.work.trial
         if isinstance(self.end, Failure):
-            trial_writes.fail_trial(tx, trial, self.end)
+            trial_moves.fail_trial(tx, trial, self.end)
             return
         if self.end is not None:
-            stands = trial_writes.settle(tx, trial, self.end)
+            stands = trial_moves.settle(tx, trial, self.end)
         else:
-            stands = bool(self.scores) and trial_writes.close(tx, trial, trial_writes.awaits(WAITS))
+            stands = bool(self.scores) and trial_moves.close(tx, trial, trial_moves.awaits(WAITS))
         if stands:
-            trial_writes.add_scores(tx, trial, self.scores, fresh=False)
+            score_writes.add_scores(tx, trial, self.scores, fresh=False)
 
 
 def commit(

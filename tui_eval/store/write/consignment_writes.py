@@ -1,6 +1,6 @@
 """What is written of consignments: formed, sent, looked at, taken.
 
-Each function is one fact inside a transaction, like those of `trial_writes`.
+Each function is one fact inside a transaction, like those of `trial_moves`.
 """
 
 from collections.abc import Mapping

@@ -18,7 +18,7 @@ from tui_eval.store.read import many_rows
 from tui_eval.store.rows import ColumnRow
 from tui_eval.store.text import dump, pack
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import baseline_writes, consignment_writes, trial_writes
+from tui_eval.store.write import baseline_writes, consignment_writes, score_writes
 from tui_eval.store.write.baseline_writes import BaseChoice
 from tui_eval.store.write.judges import consigned_calls
 
@@ -164,7 +164,7 @@ def add_trials(tx: Tx, run: int, trials: Sequence[NewTrial]) -> None:
     )
     many_rows.insert(tx.db, "trials", _TRIAL, whole)
     many_rows.insert(tx.db, "trials", (*_TRIAL, "error_kind", "error_message"), broken)
-    trial_writes.add_first_scores(
+    score_writes.add_first_scores(
         tx,
         (
             (trial_id, trial.output, score)

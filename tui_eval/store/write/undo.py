@@ -2,7 +2,7 @@
 
 What a request did is what it wrote down of each trial it moved (`request_moves`). Only the last
 move of a trial is taken back: where another request has moved it since, it is left as it is. Each
-function is one fact inside a transaction, like those of `trial_writes`.
+function is one fact inside a transaction, like those of `trial_moves`.
 """
 
 from tui_eval.model.score import tally
@@ -10,7 +10,7 @@ from tui_eval.model.states import TrialState
 from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.text import pack
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import consignment_writes, request_moves, trial_writes
+from tui_eval.store.write import consignment_writes, request_moves, trial_moves
 from tui_eval.store.write.request_moves import RequestMove
 
 _CANCELLED = (TrialState.CANCELLED,)
@@ -108,7 +108,7 @@ def withdraw(tx: Tx, trial: int, request: int, by: int) -> str | None:
         )
         return None
     counting = [score for score in trial_rows.scores(tx.db, trial) if score.current]
-    trial_writes.settle(tx, trial, tally([score.as_score() for score in counting]))
+    trial_moves.settle(tx, trial, tally([score.as_score() for score in counting]))
     return None
 
 

@@ -14,6 +14,6 @@ asked of it as a whole is part of the request, under `CONVERSATION`, and so of t
   A program that answers tools is started anew with each attempt and told the earlier calls again;
   where it answers otherwise, what follows is asked otherwise, and so asked again.
 
-A person's retry forgets the replies (`trial_writes.retry`), an output that is written needs them
+A person's retry forgets the replies (`trial_verbs.retry`), an output that is written needs them
 no more; until then, also after an error or a cancellation, they show how far the trial came.
 """

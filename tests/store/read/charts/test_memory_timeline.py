@@ -7,7 +7,7 @@ from tui_eval.model.outputs.attempt_record import AttemptRecord, UsageSample
 from tui_eval.store.read.charts.memory_timeline import memory_over_time
 from tui_eval.store.read.charts.working_time import WorkingTime
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import trial_writes
+from tui_eval.store.write import attempt_writes
 
 
 def test_programs_that_run_at_once_are_added_up(db: sqlite3.Connection) -> None:
@@ -16,10 +16,10 @@ def test_programs_that_run_at_once_are_added_up(db: sqlite3.Connection) -> None:
 
     def unit(tx: Tx) -> None:
         for trial in made.trials:
-            attempt = trial_writes.start_attempt(tx, trial, queue_s=0.0, wait_s=None)
+            attempt = attempt_writes.start_attempt(tx, trial, queue_s=0.0, wait_s=None)
             assert attempt is not None
             record = AttemptRecord(samples=samples if trial != made.trials[2] else ())
-            trial_writes.answer(tx, attempt, trial, key(trial), output(record=record), 3.0)
+            attempt_writes.answer(tx, attempt, trial, key(trial), output(record=record), 3.0)
             late = 1.0 if trial == made.trials[1] else 0.0
             tx.db.execute("UPDATE attempts SET sent_at = ? WHERE id = ?", (1000.0 + late, attempt))
 
@@ -34,10 +34,10 @@ def test_the_most_is_the_same_however_long_the_parts_are(db: sqlite3.Connection)
 
     def unit(tx: Tx) -> None:
         for n, trial in enumerate(made.trials):  # one after the other
-            attempt = trial_writes.start_attempt(tx, trial, queue_s=0.0, wait_s=None)
+            attempt = attempt_writes.start_attempt(tx, trial, queue_s=0.0, wait_s=None)
             assert attempt is not None
             record = AttemptRecord(samples=(UsageSample(0.5, 0.0, 100),))
-            trial_writes.answer(tx, attempt, trial, key(trial), output(record=record), 1.0)
+            attempt_writes.answer(tx, attempt, trial, key(trial), output(record=record), 1.0)
             tx.db.execute("UPDATE attempts SET sent_at = ? WHERE id = ?", (1000.0 + n, attempt))
 
     do(db, unit)

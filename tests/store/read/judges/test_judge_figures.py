@@ -16,7 +16,7 @@ from tui_eval.model.states import Verdict
 from tui_eval.store.read.judges.judge_figures import JudgeFigures, JudgeRequests, judge_figures
 from tui_eval.store.text import dump
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import trial_writes
+from tui_eval.store.write import score_writes, trial_moves, trial_verbs
 from tui_eval.store.write.deletion import delete
 from tui_eval.store.write.judges import judge_writes, measured_judges
 from tui_eval.store.write.judges.judge_writes import NewFinding, SentCall, SentItem
@@ -141,7 +141,7 @@ def test_findings_count_by_their_last_word_on_the_output_that_counts(
     do(db, said(third, purpose="audit"))
     (figures,) = judge_figures(db, made.run)
     assert (figures.findings, figures.ungraded, figures.cached) == (4, 1, 1)
-    do(db, lambda tx: trial_writes.retry(tx, third))
+    do(db, lambda tx: trial_verbs.retry(tx, third))
     (figures,) = judge_figures(db, made.run)
     assert (figures.findings, figures.ungraded, figures.cached) == (2, 1, 0)
 
@@ -156,9 +156,9 @@ def test_flaky_outputs_are_counted_for_each_judge_of_a_jury(
     ]
     for trial, raw in zip(made.trials, raws, strict=True):
         score = Score("good", Grade(Verdict.PASS, 1.0, "so", raw), source="judge")
-        do(db, lambda tx, t=trial: trial_writes.rescore(tx, t))  # type: ignore[misc]
-        do(db, lambda tx, t=trial, s=score: trial_writes.settle(tx, t, tally([s])))  # type: ignore[misc]
-        do(db, lambda tx, t=trial, s=score: trial_writes.add_scores(tx, t, [s], fresh=False))  # type: ignore[misc]
+        do(db, lambda tx, t=trial: trial_verbs.rescore(tx, t))  # type: ignore[misc]
+        do(db, lambda tx, t=trial, s=score: trial_moves.settle(tx, t, tally([s])))  # type: ignore[misc]
+        do(db, lambda tx, t=trial, s=score: score_writes.add_scores(tx, t, [s], fresh=False))  # type: ignore[misc]
     assert judge_figures(db, made.run) == [
         JudgeFigures(
             "good", "j", flaky=2, sd=math.sqrt((0.4 * 0.4 + 0.3 * 0.3) / 2), counted_unmet=3

@@ -12,11 +12,11 @@ from tui_eval.model.outputs.attempt_record import (
 )
 from tui_eval.store.read.trials import attempt_queries
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import attempt_writes, trial_writes
+from tui_eval.store.write import attempt_writes
 
 
 def started(tx: Tx, trial: int) -> int:
-    attempt = trial_writes.start_attempt(tx, trial, queue_s=0.0, wait_s=None)
+    attempt = attempt_writes.start_attempt(tx, trial, queue_s=0.0, wait_s=None)
     assert attempt is not None
     return attempt
 
@@ -33,8 +33,8 @@ def test_phases_and_samples_come_back_as_they_were(db: sqlite3.Connection) -> No
 
     def unit(tx: Tx) -> None:
         told, other = made.trials
-        trial_writes.answer(tx, started(tx, told), told, key(1), output(record=record), 0.5)
-        trial_writes.answer(tx, started(tx, other), other, key(2), output(), 0.5)
+        attempt_writes.answer(tx, started(tx, told), told, key(1), output(record=record), 0.5)
+        attempt_writes.answer(tx, started(tx, other), other, key(2), output(), 0.5)
 
     do(db, unit)
     (found,) = attempt_queries.with_history(db, made.trials[0]).values()

@@ -6,7 +6,7 @@ from tests.store.fates import finish
 from tests.support import Staged, case, do, key, output, score, staged
 from tui_eval.model.states import TrialState
 from tui_eval.store.read.trials.open_trials import open_count, open_work
-from tui_eval.store.write import trial_writes
+from tui_eval.store.write import attempt_writes, trial_verbs
 
 QUEUED, SCORING = TrialState.QUEUED, TrialState.SCORING
 
@@ -31,9 +31,9 @@ def test_work_comes_in_dataset_order_piece_by_piece(db: sqlite3.Connection, made
 
 
 def test_what_runs_or_is_settled_is_no_work(db: sqlite3.Connection, made: Staged) -> None:
-    do(db, lambda tx: trial_writes.start_attempt(tx, made.trials[0], queue_s=None, wait_s=None))
+    do(db, lambda tx: attempt_writes.start_attempt(tx, made.trials[0], queue_s=None, wait_s=None))
     finish(db, made.trials[1], score())
-    do(db, lambda tx: trial_writes.cancel(tx, made.trials[2]))
+    do(db, lambda tx: trial_verbs.cancel(tx, made.trials[2]))
     assert [work.place for work in open_work(db, made.run, [0, 1], QUEUED, -1, 9)] == [
         3,
         4,
@@ -45,7 +45,7 @@ def test_what_runs_or_is_settled_is_no_work(db: sqlite3.Connection, made: Staged
 
 def test_a_trial_to_be_scored_brings_its_output(db: sqlite3.Connection, made: Staged) -> None:
     finish(db, made.trials[0], score(False), score(True, "regex"))
-    do(db, lambda tx: trial_writes.rescore(tx, made.trials[0], ["exact"]))
+    do(db, lambda tx: trial_verbs.rescore(tx, made.trials[0], ["exact"]))
     (work,) = open_work(db, made.run, [0], SCORING, -1, 1)
     assert work.output == output()
     assert work.kept is not None
@@ -54,7 +54,7 @@ def test_a_trial_to_be_scored_brings_its_output(db: sqlite3.Connection, made: St
 
 def test_a_rescore_of_all_keeps_a_persons_grade_alone(db: sqlite3.Connection, made: Staged) -> None:
     finish(db, made.trials[0], score(False), score(True, "regex", source="human", weight=2.0))
-    do(db, lambda tx: trial_writes.rescore(tx, made.trials[0]))
+    do(db, lambda tx: trial_verbs.rescore(tx, made.trials[0]))
     (work,) = open_work(db, made.run, [0], SCORING, -1, 1)
     assert work.kept is not None
     assert [(kept.scorer, kept.source, kept.weight) for kept in work.kept] == [
@@ -64,17 +64,17 @@ def test_a_rescore_of_all_keeps_a_persons_grade_alone(db: sqlite3.Connection, ma
 
 def test_a_retried_trial_keeps_nothing_but_is_not_new(db: sqlite3.Connection, made: Staged) -> None:
     finish(db, made.trials[0], score())
-    do(db, lambda tx: trial_writes.retry(tx, made.trials[0]))
+    do(db, lambda tx: trial_verbs.retry(tx, made.trials[0]))
     (work,) = open_work(db, made.run, [0], QUEUED, -1, 1)
     assert (work.output, work.kept) == (None, ())
 
 
 def test_open_trials_are_counted_until_they_settle(db: sqlite3.Connection, made: Staged) -> None:
     assert open_count(db, made.run) == 8
-    do(db, lambda tx: trial_writes.start_attempt(tx, made.trials[0], queue_s=None, wait_s=None))
+    do(db, lambda tx: attempt_writes.start_attempt(tx, made.trials[0], queue_s=None, wait_s=None))
     assert open_count(db, made.run) == 8
     finish(db, made.trials[1], score())
-    do(db, lambda tx: trial_writes.cancel(tx, made.trials[0]))
+    do(db, lambda tx: trial_verbs.cancel(tx, made.trials[0]))
     assert open_count(db, made.run) == 6
     assert open_count(db, 99) == 0
 

@@ -15,7 +15,7 @@ from tui_eval.model.json import Json
 from tui_eval.model.states import Verdict
 from tui_eval.store.read import grade_queries
 from tui_eval.store.read.trials import trial_rows
-from tui_eval.store.write import trial_writes
+from tui_eval.store.write import trial_verbs
 from tui_eval.store.write.people import grade_writes
 from tui_eval.store.write.people.grade_writes import NewGrade, OutputReplacedError
 
@@ -79,7 +79,7 @@ def test_a_grade_is_of_the_output_it_was_given_to(db: sqlite3.Connection) -> Non
     first = run.trials[0]
     graded = new(db, first)
     do(db, lambda tx: grade_writes.add(tx, run.run, [graded]))
-    do(db, lambda tx: trial_writes.retry(tx, first))
+    do(db, lambda tx: trial_verbs.retry(tx, first))
     assert grade_queries.given(db, run.run) == []
     with pytest.raises(OutputReplacedError, match="replaced meanwhile"):
         do(db, lambda tx: grade_writes.add(tx, run.run, [new(db, run.trials[1]), graded]))

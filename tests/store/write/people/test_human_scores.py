@@ -10,7 +10,7 @@ from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.requests import Verb, ask
 from tui_eval.store.rows import ScoreRow
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import trial_writes
+from tui_eval.store.write import trial_verbs
 from tui_eval.store.write.people import human_scores
 
 BY_HAND = score(True, "good", source="human")
@@ -75,8 +75,8 @@ def test_no_rescore_replaces_it_and_the_judges_word_stays_below_it(db: sqlite3.C
     first, second = run.trials
     by_hand(db, run, first)
     for trial in run.trials:
-        assert do(db, partial(trial_writes.rescore, trial=trial))
-        do(db, lambda tx: trial_writes.unscore_open(tx, run.run))
+        assert do(db, partial(trial_verbs.rescore, trial=trial))
+        do(db, lambda tx: trial_verbs.unscore_open(tx, run.run))
     left = {row.source for row in trial_rows.scores(db, first) if not row.superseded}
     assert left == {"human", "judge"}
     assert not any(not row.superseded for row in trial_rows.scores(db, second))
@@ -134,7 +134,7 @@ def test_only_the_output_that_was_graded_gets_the_grade(db: sqlite3.Connection) 
         return human_scores.grade(tx, trial, output, BY_HAND, ask(tx, run.run, Verb.GRADE))
 
     assert do(db, lambda tx: grade(tx, first, output_of(db, second))) == human_scores.REPLACED
-    do(db, lambda tx: trial_writes.rescore(tx, first))
+    do(db, lambda tx: trial_verbs.rescore(tx, first))
     assert do(db, lambda tx: grade(tx, first, output_of(db, first))) == human_scores.NOT_DONE
     do(db, lambda tx: tx.move(first, TrialState.CANCELLED, (TrialState.SCORING,)))
     assert do(db, lambda tx: grade(tx, first, output_of(db, first))) == human_scores.NOT_SCORED

@@ -29,7 +29,7 @@ class OpenTrial:
     case: Case
     output: Output | None
     opening: int
-    """How often it had been opened anew when it was read, see `trial_writes.stands`."""
+    """How often it had been opened anew when it was read, see `trial_moves.stands`."""
     kept: tuple[Score, ...] | None
     """Scores of that output that still count, a person's among them; None: it never had any."""
 

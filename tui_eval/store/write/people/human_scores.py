@@ -1,6 +1,6 @@
 """Verdicts by hand: a person's score outranks every other of its scorer until it is withdrawn.
 
-Each function is one fact inside a transaction, like those of `trial_writes`. They move verdict and
+Each function is one fact inside a transaction, like those of `trial_moves`. They move verdict and
 score of a trial that is done, and nothing else: its state and its output stay.
 """
 
@@ -9,7 +9,7 @@ from tui_eval.model.states import TrialState
 from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.rows import ScoreRow
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import request_moves, trial_writes
+from tui_eval.store.write import request_moves, score_writes
 from tui_eval.store.write.undo import MOVED_SINCE, NOT_YET
 
 NOT_DONE = "is not scored yet"
@@ -42,7 +42,7 @@ def grade(tx: Tx, trial: int, output: int, score: Score, request: int) -> str | 
         return SAME
     request_moves.record(tx, request, trial, scores=True)
     _supersede(tx, trial, score.scorer, request)
-    trial_writes.add_scores(tx, trial, [score], fresh=False)
+    score_writes.add_scores(tx, trial, [score], fresh=False)
     _decide(tx, trial)
     return None
 

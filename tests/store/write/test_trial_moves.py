@@ -26,11 +26,13 @@ from tui_eval.store.write import (
     attempt_writes,
     conversation_writes,
     run_writes,
-    trial_writes,
+    score_writes,
+    trial_moves,
+    trial_verbs,
     undo,
 )
 from tui_eval.store.write.run_writes import NewTrial
-from tui_eval.store.write.trial_writes import AsTaken, TrialMove
+from tui_eval.store.write.trial_moves import AsTaken, TrialMove
 
 TIMEOUT = Failure("timeout", "no answer within 300 s", retryable=True, status=None, partial="Par")
 
@@ -75,29 +77,29 @@ class Life:
     def start(self, queue_s: float | None = 0.5, wait_s: float | None = None) -> int | None:
         return do(
             self.db,
-            lambda tx: trial_writes.start_attempt(tx, self.id, queue_s=queue_s, wait_s=wait_s),
+            lambda tx: attempt_writes.start_attempt(tx, self.id, queue_s=queue_s, wait_s=wait_s),
         )
 
     def answer(self, attempt: int | None, said: Output | None = None) -> bool:
         assert attempt is not None
         return do(
             self.db,
-            lambda tx: trial_writes.answer(tx, attempt, self.id, self.key, said or output(), 0.5),
+            lambda tx: attempt_writes.answer(tx, attempt, self.id, self.key, said or output(), 0.5),
         )
 
     def fail(self, attempt: int | None, failure: Failure = TIMEOUT) -> None:
         assert attempt is not None
-        do(self.db, lambda tx: trial_writes.fail_attempt(tx, attempt, failure, 1.5))
+        do(self.db, lambda tx: attempt_writes.fail_attempt(tx, attempt, failure, 1.5))
 
     def drop(self, attempt: int | None, state: str) -> None:
         assert attempt is not None
-        do(self.db, lambda tx: trial_writes.drop_attempt(tx, attempt, state, None))
+        do(self.db, lambda tx: attempt_writes.drop_attempt(tx, attempt, state, None))
 
     def score(self, *scores: Score, fresh: bool = False) -> None:
-        do(self.db, lambda tx: trial_writes.add_scores(tx, self.id, scores, fresh=fresh))
+        do(self.db, lambda tx: score_writes.add_scores(tx, self.id, scores, fresh=fresh))
 
     def settle(self, *scores: Score) -> bool:
-        return do(self.db, lambda tx: trial_writes.settle(tx, self.id, tally(list(scores))))
+        return do(self.db, lambda tx: trial_moves.settle(tx, self.id, tally(list(scores))))
 
     def finish(self, *scores: Score, said: Output | None = None) -> None:
         """Take it from the queue to its verdict."""
@@ -128,9 +130,9 @@ def in_state(db: sqlite3.Connection, state: TrialState) -> Life:
         life.score(score())
         life.settle(score())
     elif state is TrialState.ERROR:
-        life.change(lambda tx, t: trial_writes.fail_trial(tx, t, TIMEOUT))
+        life.change(lambda tx, t: trial_moves.fail_trial(tx, t, TIMEOUT))
     elif state is TrialState.CANCELLED:
-        life.change(trial_writes.cancel)
+        life.change(trial_verbs.cancel)
     assert life.state is state
     return life
 
@@ -157,7 +159,7 @@ def test_an_attempt_is_written_down_before_its_request_leaves(trial: Life) -> No
 def test_attempts_are_numbered_over_the_whole_life_of_a_trial(trial: Life) -> None:
     trial.fail(trial.start())
     trial.finish(score())
-    trial.change(trial_writes.retry)
+    trial.change(trial_verbs.retry)
     trial.start()
     assert [row.number for row in trial.attempts] == [1, 2, 3]
     assert (trial.row.attempts, trial.counts.attempts, trial.counts.retries) == (3, 3, 2)
@@ -189,7 +191,7 @@ def test_a_failed_attempt_says_why_and_the_trial_goes_on(trial: Life) -> None:
 
 def test_waiting_says_why_and_until_when_and_ends_with_the_next_attempt(trial: Life) -> None:
     trial.start()
-    do(trial.db, lambda tx: trial_writes.wait(tx, trial.id, "429, try 2/5", 1000.0))
+    do(trial.db, lambda tx: trial_moves.wait(tx, trial.id, "429, try 2/5", 1000.0))
     assert (trial.row.waiting, trial.row.waiting_until) == ("429, try 2/5", 1000.0)
     trial.start(queue_s=None, wait_s=2.0)
     assert (trial.row.waiting, trial.row.waiting_until) == (None, None)
@@ -199,7 +201,7 @@ def test_waiting_says_why_and_until_when_and_ends_with_the_next_attempt(trial: L
 @pytest.mark.parametrize("state", [state for state in TrialState if state.settled])
 def test_a_settled_trial_waits_for_nothing(db: sqlite3.Connection, state: TrialState) -> None:
     life = in_state(db, state)
-    do(db, lambda tx: trial_writes.wait(tx, life.id, "why", None))
+    do(db, lambda tx: trial_moves.wait(tx, life.id, "why", None))
     assert life.row.waiting is None
 
 
@@ -236,7 +238,7 @@ def test_an_answer_is_kept_whole_and_leads_to_scoring(trial: Life) -> None:
 
 def test_tokens_and_money_are_sums_over_attempts(trial: Life) -> None:
     trial.finish(score(), said=output(cost=0.25))
-    trial.change(trial_writes.retry)
+    trial.change(trial_verbs.retry)
     trial.finish(score(), said=output(cost=0.5))
     assert (trial.row.input_tokens, trial.row.output_tokens, trial.row.cost_usd) == (20, 10, 0.75)
     assert trial.counts.cost_usd == 0.75
@@ -270,14 +272,14 @@ def test_an_attempt_that_has_ended_is_nowhere_any_more(trial: Life, ended: str) 
 
 def test_an_estimate_is_added_to_what_is_known_of_a_trial(trial: Life) -> None:
     trial.finish(score(), said=output(cost=0.25))
-    trial.change(trial_writes.retry)
+    trial.change(trial_verbs.retry)
     trial.finish(score(), said=output(cost=None, estimate=Estimate(10, 0.5)))
     counts = trial.counts
     assert (counts.cost_usd, counts.about_usd, counts.unestimated) == (None, 0.75, False)
-    trial.change(trial_writes.retry)
+    trial.change(trial_verbs.retry)
     trial.finish(score(), said=output(cost=None))
     assert (trial.counts.about_usd, trial.counts.unestimated) == (None, True)
-    trial.change(trial_writes.retry)
+    trial.change(trial_verbs.retry)
     trial.finish(score(), said=output(cost=0.25))
     assert (trial.counts.about_usd, trial.counts.unestimated) == (None, True)
 
@@ -286,7 +288,7 @@ def test_unknown_money_stays_unknown(trial: Life) -> None:
     trial.finish(score(), said=output(cost=None))
     assert trial.row.cost_usd is None
     assert trial.counts.cost_usd is None
-    trial.change(trial_writes.retry)
+    trial.change(trial_verbs.retry)
     trial.finish(score(), said=output(cost=0.5))
     assert trial.row.cost_usd is None
     assert trial.counts.cost_usd is None
@@ -306,7 +308,7 @@ def test_tokens_nobody_counted_are_none_of_the_attempt_and_nothing_in_sums(trial
 
 def test_an_answer_nobody_waits_for_is_kept_and_paid_for_but_not_taken(trial: Life) -> None:
     attempt = trial.start()
-    trial.change(trial_writes.cancel)
+    trial.change(trial_verbs.cancel)
     before = run_queries.change(trial.db)
     assert not trial.answer(attempt, output(cost=0.5))
     row = trial.row
@@ -408,7 +410,7 @@ def test_a_withdrawn_grade_outranks_nothing(trial: Life) -> None:
 
 def test_a_trial_that_cannot_go_on_says_why(trial: Life) -> None:
     trial.start()
-    assert trial.change(lambda tx, t: trial_writes.fail_trial(tx, t, TIMEOUT))
+    assert trial.change(lambda tx, t: trial_moves.fail_trial(tx, t, TIMEOUT))
     row = trial.row
     assert (row.state, row.error_kind) == (TrialState.ERROR, "timeout")
     assert row.error_message == "no answer within 300 s"
@@ -419,7 +421,7 @@ def test_a_trial_that_cannot_go_on_says_why(trial: Life) -> None:
 def test_open_trials_are_cancelled_or_fail_and_settled_ones_do_not(
     db: sqlite3.Connection, state: TrialState
 ) -> None:
-    for fact in (trial_writes.cancel, partial(trial_writes.fail_trial, failure=TIMEOUT)):
+    for fact in (trial_verbs.cancel, partial(trial_moves.fail_trial, failure=TIMEOUT)):
         life = in_state(db, state)
         before = life.row
         assert life.change(fact) == (not state.settled)
@@ -433,7 +435,7 @@ def test_a_cancelled_trial_keeps_what_it_has_produced(db: sqlite3.Connection) ->
     life = in_state(db, TrialState.SCORING)
     life.score(score(), fresh=True)
     produced = life.row.output
-    life.change(trial_writes.cancel)
+    life.change(trial_verbs.cancel)
     assert life.row.output == produced is not None
     assert len(life.scores) == 1
 
@@ -444,7 +446,7 @@ def test_a_settled_trial_is_retried_and_an_open_one_is_not(
 ) -> None:
     life = in_state(db, state)
     before = life.row
-    assert life.change(trial_writes.retry) == state.settled
+    assert life.change(trial_verbs.retry) == state.settled
     if not state.settled:
         assert life.row == before
         return
@@ -455,7 +457,7 @@ def test_a_settled_trial_is_retried_and_an_open_one_is_not(
 
 def test_a_retried_output_and_its_scores_satisfy_no_key_any_more(trial: Life) -> None:
     trial.finish(score(False), score(True, "regex", source="human"))
-    trial.change(trial_writes.retry)
+    trial.change(trial_verbs.retry)
     assert trial.db.execute("SELECT superseded FROM outputs").fetchall() == [(1,)]
     assert [(row.superseded, row.current) for row in trial.scores] == [(True, False)] * 2
     trial.finish(score(True))
@@ -473,7 +475,7 @@ def test_a_retry_of_one_run_changes_nothing_in_another(db: sqlite3.Connection) -
     before = first.row, first.scores
     other.score(score(), fresh=True)
     other.settle(score())
-    assert other.change(trial_writes.retry)
+    assert other.change(trial_verbs.retry)
     assert not other.row.cached
     assert (first.row, first.scores) == before
     assert run != other.run
@@ -491,7 +493,7 @@ def test_a_settled_trial_with_an_output_is_rescored_and_no_other(
 ) -> None:
     life = in_state(db, state)
     before = life.row
-    assert life.change(trial_writes.rescore) == state.settled
+    assert life.change(trial_verbs.rescore) == state.settled
     if state.settled:
         assert (life.state, life.row.output) == (TrialState.SCORING, before.output)
         assert (life.row.verdict, life.row.score, life.row.error_kind) == (None, None, None)
@@ -500,15 +502,15 @@ def test_a_settled_trial_with_an_output_is_rescored_and_no_other(
 
 
 def test_without_an_output_there_is_nothing_to_rescore(trial: Life) -> None:
-    trial.change(trial_writes.cancel)
-    assert not trial.change(trial_writes.rescore)
+    trial.change(trial_verbs.cancel)
+    assert not trial.change(trial_verbs.rescore)
     assert trial.state is TrialState.CANCELLED
-    assert not do(trial.db, lambda tx: trial_writes.rescore(tx, 10**9))
+    assert not do(trial.db, lambda tx: trial_verbs.rescore(tx, 10**9))
 
 
 def test_a_rescore_makes_way_for_new_scores_and_keeps_the_old_in_history(trial: Life) -> None:
     trial.finish(score(False), score(True, "regex"))
-    trial.change(trial_writes.rescore)
+    trial.change(trial_verbs.rescore)
     assert trial.current == {}
     assert [row.superseded for row in trial.scores] == [True, True]
     trial.score(score(True), score(True, "regex"))
@@ -519,13 +521,13 @@ def test_a_rescore_makes_way_for_new_scores_and_keeps_the_old_in_history(trial: 
 
 def test_a_rescore_of_one_scorer_leaves_the_others(trial: Life) -> None:
     trial.finish(score(False), score(True, "regex"))
-    trial.change(lambda tx, t: trial_writes.rescore(tx, t, ["exact"]))
+    trial.change(lambda tx, t: trial_verbs.rescore(tx, t, ["exact"]))
     assert set(trial.current) == {"regex"}
 
 
 def test_a_rescore_leaves_a_persons_grade(trial: Life) -> None:
     trial.finish(score(True, source="human"))
-    trial.change(trial_writes.rescore)
+    trial.change(trial_verbs.rescore)
     assert trial.current["exact"].source == "human"
     trial.score(score(False))
     assert trial.current["exact"].source == "human"
@@ -534,22 +536,22 @@ def test_a_rescore_leaves_a_persons_grade(trial: Life) -> None:
 @pytest.mark.parametrize("state", list(TrialState))
 def test_only_a_running_trial_is_given_back(db: sqlite3.Connection, state: TrialState) -> None:
     life = in_state(db, state)
-    assert life.change(trial_writes.give_back) == (state is TrialState.RUNNING)
+    assert life.change(trial_moves.give_back) == (state is TrialState.RUNNING)
     assert life.state is (TrialState.QUEUED if state is TrialState.RUNNING else state)
 
 
 def test_every_fact_about_a_trial_moves_its_change_number(trial: Life) -> None:
     facts: list[Callable[[], object]] = [
         trial.start,
-        lambda: do(trial.db, lambda tx: trial_writes.wait(tx, trial.id, "why", None)),
+        lambda: do(trial.db, lambda tx: trial_moves.wait(tx, trial.id, "why", None)),
         lambda: trial.answer(trial.start()),
         lambda: trial.settle(score()),
-        lambda: trial.change(trial_writes.rescore),
-        lambda: trial.change(trial_writes.cancel),
-        lambda: trial.change(trial_writes.retry),
+        lambda: trial.change(trial_verbs.rescore),
+        lambda: trial.change(trial_verbs.cancel),
+        lambda: trial.change(trial_verbs.retry),
         lambda: trial.start(),
-        lambda: trial.change(trial_writes.give_back),
-        lambda: trial.change(lambda tx, t: trial_writes.fail_trial(tx, t, TIMEOUT)),
+        lambda: trial.change(trial_moves.give_back),
+        lambda: trial.change(lambda tx, t: trial_moves.fail_trial(tx, t, TIMEOUT)),
     ]
     for fact in facts:
         before = trial.row.change
@@ -563,31 +565,31 @@ def test_facts_of_one_trial_leave_its_neighbour_alone(db: sqlite3.Connection) ->
     before = neighbour.row
     life = Life(db, made, 0)
     life.finish(score())
-    life.change(trial_writes.retry)
-    life.change(trial_writes.cancel)
+    life.change(trial_verbs.retry)
+    life.change(trial_verbs.cancel)
     assert neighbour.row == before
 
 
 def test_work_stands_until_its_trial_is_opened_anew(trial: Life) -> None:
     def stands(opening: int) -> bool:
-        return trial.change(lambda tx, t: trial_writes.stands(tx, t, opening))
+        return trial.change(lambda tx, t: trial_moves.stands(tx, t, opening))
 
     def undone(tx: Tx, t: int) -> bool:
         return undo.uncancel(tx, t, request=1, by=2) is None
 
     opening = 0
-    for reopen in (trial_writes.retry, undone, trial_writes.retry):
+    for reopen in (trial_verbs.retry, undone, trial_verbs.retry):
         assert stands(opening)
-        trial.change(lambda tx, t, n=opening: trial_writes.cancel(tx, t, n))  # type: ignore[misc]
+        trial.change(lambda tx, t, n=opening: trial_verbs.cancel(tx, t, n))  # type: ignore[misc]
         assert stands(opening)  # it can still be told that it is cancelled
         assert trial.change(reopen)
         assert not stands(opening)
         opening += 1
     trial.finish(score())
     assert stands(opening)
-    assert trial.change(trial_writes.rescore)
+    assert trial.change(trial_verbs.rescore)
     assert not stands(opening)
-    do(trial.db, lambda tx: trial_writes.unscore_open(tx, trial.run))
+    do(trial.db, lambda tx: trial_verbs.unscore_open(tx, trial.run))
     assert not stands(opening + 1)
     assert stands(opening + 2)
 
@@ -595,14 +597,14 @@ def test_work_stands_until_its_trial_is_opened_anew(trial: Life) -> None:
 def test_a_stale_answer_is_kept_and_counted_and_not_taken(trial: Life) -> None:
     first = trial.start()
     assert first is not None
-    trial.change(trial_writes.cancel)
-    trial.change(trial_writes.retry)
+    trial.change(trial_verbs.cancel)
+    trial.change(trial_verbs.retry)
     trial.start()
     said = output()
-    then, as_taken = trial_writes.settled(tally([score()])), AsTaken(opening=0, scorers=0)
+    then, as_taken = trial_moves.settled(tally([score()])), AsTaken(opening=0, scorers=0)
     went = do(
         trial.db,
-        lambda tx: trial_writes.answer(
+        lambda tx: attempt_writes.answer(
             tx, first, trial.id, trial.key, said, 0.5, then=then, as_taken=as_taken
         ),
     )
@@ -624,10 +626,10 @@ def test_an_output_that_is_not_taken_leaves_the_replies_of_a_conversation(
         trial.db,
         lambda tx: conversation_writes.keep_reply(tx, trial.id, 0, "target", b"", [], said),
     )
-    trial.change(trial_writes.cancel)
+    trial.change(trial_verbs.cancel)
     do(
         trial.db,
-        lambda tx: trial_writes.answer(
+        lambda tx: attempt_writes.answer(
             tx,
             first,
             trial.id,
@@ -638,10 +640,10 @@ def test_an_output_that_is_not_taken_leaves_the_replies_of_a_conversation(
         ),
     )
     assert len(conversation_queries.calls(trial.db, trial.id)) == 1
-    trial.change(partial(trial_writes.retry, afresh=False))
+    trial.change(partial(trial_verbs.retry, afresh=False))
     again = trial.start()
     assert again is not None
-    do(trial.db, lambda tx: trial_writes.answer(tx, again, trial.id, trial.key, said, 0.5))
+    do(trial.db, lambda tx: attempt_writes.answer(tx, again, trial.id, trial.key, said, 0.5))
     assert trial.state is TrialState.SCORING
     assert conversation_queries.calls(trial.db, trial.id) == []
 
@@ -650,8 +652,8 @@ def test_an_output_that_is_not_taken_leaves_the_replies_of_a_conversation(
 @pytest.mark.parametrize(
     ("then", "state"),
     [
-        (trial_writes.settled(Tally(Verdict.PASS, 1.0)), TrialState.DONE),
-        (trial_writes.awaits("the judge"), TrialState.SCORING),
+        (trial_moves.settled(Tally(Verdict.PASS, 1.0)), TrialState.DONE),
+        (trial_moves.awaits("the judge"), TrialState.SCORING),
     ],
 )
 def test_an_answer_takes_its_trial_where_the_scores_of_present_scorers_do(
@@ -664,7 +666,7 @@ def test_an_answer_takes_its_trial_where_the_scores_of_present_scorers_do(
     assert attempt is not None
     went = do(
         trial.db,
-        lambda tx: trial_writes.answer(
+        lambda tx: attempt_writes.answer(
             tx,
             attempt,
             trial.id,
@@ -684,14 +686,14 @@ def test_an_answer_takes_its_trial_where_the_scores_of_present_scorers_do(
 
 
 def test_scores_of_a_runs_former_scorers_close_nothing(trial: Life) -> None:
-    end = trial_writes.settled(Tally(Verdict.PASS, 1.0))
+    end = trial_moves.settled(Tally(Verdict.PASS, 1.0))
     assert trial.answer(trial.start())
     former = suite_queries.spec_change(trial.db, trial.run)
     do(trial.db, lambda tx: run_writes.set_spec(tx, trial.run, "{}"))
     present = suite_queries.spec_change(trial.db, trial.run)
     for scorers in (former, present):
         closed = trial.change(
-            partial(trial_writes.close, then=end, as_taken=AsTaken(scorers=scorers))
+            partial(trial_moves.close, then=end, as_taken=AsTaken(scorers=scorers))
         )
         assert closed is (scorers == present)
 
@@ -699,5 +701,5 @@ def test_scores_of_a_runs_former_scorers_close_nothing(trial: Life) -> None:
 def test_a_trial_that_waits_in_its_state_keeps_since_when_it_is_in_it(trial: Life) -> None:
     assert trial.answer(trial.start())
     since = trial.row.since
-    trial.change(lambda tx, t: trial_writes.close(tx, t, trial_writes.awaits("the judge")))
+    trial.change(lambda tx, t: trial_moves.close(tx, t, trial_moves.awaits("the judge")))
     assert trial.row.since == since
