@@ -148,6 +148,7 @@ def test_what_was_said_of_endpoints_is_said_so_still(version: int, tmp_path: Pat
         EndpointEventKind.SWEEP_LEVEL,
         EndpointEventKind.ROOM,
         EndpointEventKind.UNMEASURED,
+        EndpointEventKind.WORKERS,
         EndpointEventKind.LOW_MEMORY,
         EndpointEventKind.MEMORY_PRESSURE,
         EndpointEventKind.LOW_DISK,
