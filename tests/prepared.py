@@ -106,7 +106,7 @@ class Prepared:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
-                start_new_session=True,
+                process_group=0,  # of its own, in the session that the programs are to be in
             )
         ours.settimeout(_PATIENCE_S)
         self._socket = ours
@@ -236,8 +236,9 @@ def _become(request: Request, files: Sequence[int], asked: socket.socket) -> Non
     """Make this process what the program would find itself as; say so to who asked for it."""
     if request.session:
         os.setsid()
-    elif request.group >= 0:
-        os.setpgid(0, request.group)
+    else:
+        group = request.group if request.group >= 0 else os.getpgid(os.getppid())
+        os.setpgid(0, group)
     os.sched_setaffinity(0, request.processors)
     aside = [os.dup2(file, _HIGH + place) for place, file in enumerate(files)]
     os.dup2(asked.detach(), _HIGH + len(aside))

@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,18 @@ def test_a_program_has_its_words_folder_variables_and_streams(tmp_path: Path) ->
     assert not Path("store.sqlite3").exists()
 
 
-def test_it_is_a_child_with_a_session_that_gets_signals() -> None:
+@pytest.mark.parametrize(
+    ("given", "own_session", "own_group"),
+    [
+        ({"start_new_session": True}, True, True),
+        ({"process_group": 0}, False, True),
+        ({}, False, False),
+    ],
+    ids=["own session", "own group", "usual"],
+)
+def test_it_is_a_child_with_a_session_that_gets_signals(
+    given: dict[str, Any], own_session: bool, own_group: bool
+) -> None:
     Path("s.toml").write_text(
         'name = "s"\nprompt = { user = "x" }\nscorers = [{ kind = "exact", expected = "x" }]\n'
         'targets = [{ kind = "simulated", name = "t", answers = ["x"], latency_s = [60, 60] }]\n'
@@ -51,11 +63,12 @@ def test_it_is_a_child_with_a_session_that_gets_signals() -> None:
         "utf-8",
     )
     words = [*TUI_EVAL, "run", "s.toml"]
-    with subprocess.Popen(words, start_new_session=True, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(words, stderr=subprocess.PIPE, **given) as process:
         assert process.stderr is not None
         said = process.stderr.readline()
         assert begun_here(process.pid), said
-        assert os.getsid(process.pid) == process.pid
+        assert os.getsid(process.pid) == (process.pid if own_session else os.getsid(0))
+        assert os.getpgid(process.pid) == (process.pid if own_group else os.getpgid(0))
         assert f"PPid:\t{os.getpid()}\n" in Path(f"/proc/{process.pid}/status").read_text("utf-8")
         process.kill()
     assert process.returncode == -signal.SIGKILL

@@ -108,8 +108,8 @@ def _dead_leases_live(patch: Patch) -> None:
 def _attempts_forgotten(patch: Patch) -> None:
     kept = trial_verbs.retry
 
-    def retry(tx: Any, trial: int, request: int | None = None) -> bool:
-        moved = kept(tx, trial, request)
+    def retry(tx: Any, trial: int, *more: Any, **named: Any) -> bool:
+        moved = kept(tx, trial, *more, **named)
         tx.db.execute("UPDATE trials SET attempts = 0, input_tokens = 0 WHERE id = ?", (trial,))
         return moved
 
@@ -364,9 +364,9 @@ def _after_commit(patch: Patch, count: Countdown) -> None:
 def _before_staged(patch: Patch, count: Countdown) -> None:
     kept = run_writes.staged
 
-    def staged(tx: Any, run: int) -> None:
+    def staged(*given: Any, **named: Any) -> None:
         count.tick()
-        kept(tx, run)
+        kept(*given, **named)
 
     patch(run_writes, "staged", staged)
 
