@@ -205,9 +205,11 @@ def _jumping_deadlines(patch: Patch) -> None:
     import time
     import types
 
+    from tui_eval.engine.limits import call_permit, user_limit
+
     wall = types.SimpleNamespace(monotonic=lambda: time.time(), time=time.time)
-    patch(trial_pool, "time", wall)
-    patch(worker_pool, "time", wall)
+    for module in (trial_pool, worker_pool, call_permit, user_limit):
+        patch(module, "time", wall)
 
 
 def _slots_are_kept(patch: Patch) -> None:
