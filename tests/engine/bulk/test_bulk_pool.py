@@ -16,9 +16,9 @@ from tests.engine.bulk.bulk_runs import (
     states,
     working,
 )
-from tests.engine.harness import Harness, judged
+from tests.engine.harness import Harness, judged, suite
 from tests.servers.bulk_ledger import BulkFaults
-from tests.servers.fake_bulk import FakeBulk
+from tests.servers.fake_bulk import BulkCall, FakeBulk, Fault, Refuse
 from tests.servers.fake_judge import answers, by_number
 from tests.servers.fake_model import FakeModel
 from tui_eval.engine.bulk import request_file
@@ -51,6 +51,39 @@ async def test_under_a_cap_less_is_sent_at_once(harness: Harness) -> None:
         run = await run_bulk(harness, of)
     assert harness.counts(run).passed == 12
     assert len(server.ledger.consignments) > 1
+    assert set(executed(server).values()) == {1}
+
+
+async def test_targets_that_are_asked_at_once_share_what_a_cap_leaves(harness: Harness) -> None:
+    """What each puts together is held before anything is sent: answers take nearly as much."""
+    async with FakeBulk(lambda prompt: prompt + 392 * "x") as server:
+        one = {"kind": "model", "base_url": server.base_url, "bulk": True, **PRICED}
+        targets = [{**one, "name": name, "model": name} for name in "abc"]
+        of = suite(server.base_url, 100, targets=targets, run={"max_cost_usd": 0.15})
+        run = await run_bulk(harness, of)
+        paid = harness.sql("SELECT total(about_usd) FROM attempts")[0][0]
+    assert harness.row(run).stopped_by == "max_cost_usd"
+    assert 0.12 < paid <= 0.15
+
+
+async def test_what_is_put_together_and_not_sent_is_not_where_a_cap_is_lowered(
+    harness: Harness,
+) -> None:
+    shut = True
+
+    def script(call: BulkCall) -> Fault | None:
+        return Refuse(503) if shut and call.kind == "upload" else None
+
+    async with FakeBulk(script=script) as server:
+        of = bulk_suite(server, 20, target=PRICED, run={"max_cost_usd": 1.0})
+        run = await run_bulk(harness, of)
+        assert harness.row(run).state == "paused"
+        shut = False
+        ask(harness.path, run, Verb.RESUME, {"max_cost_usd": 0.02})
+        await Engine(harness.path, run, polling=SOON).run()
+    assert states(harness, run) == {"done": 20}
+    most = harness.sql("SELECT max(most_usd) FROM consignments WHERE provider_id NOT NULL")
+    assert most[0][0] <= 0.02
     assert set(executed(server).values()) == {1}
 
 

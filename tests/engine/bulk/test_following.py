@@ -60,10 +60,11 @@ async def test_results_that_are_read_again_hold_no_room_and_count_no_error_anew(
     errors: list[None] = []
     hold, error = SpendCaps.consigned, SpendCaps.errored
 
-    def noted(self: SpendCaps, consignment: int, usd: float | None, tokens: int | None) -> None:
-        if consignment == 1 and usd is not None:
+    def noted(self: SpendCaps, token: str, usd: float | None, tokens: int | None) -> None:
+        if server.ledger.consignments and token == server.ledger.consignments[0].token:
+            assert usd is not None
             held.append(usd)
-        hold(self, consignment, usd, tokens)
+        hold(self, token, usd, tokens)
 
     def counted(self: SpendCaps) -> None:
         errors.append(None)

@@ -535,12 +535,12 @@ def test_what_a_cap_cuts_short_is_sent_in_bulk_where_enough_of_it_is_left(
 
 def test_near_a_cap_what_is_sent_in_bulk_waits_for_what_is_under_way() -> None:
     bulk = Bulk(8.0)
-    bulk.caps.consigned(1, 1.5, None)
+    bulk.caps.consigned("a", 1.5, None)
     with bulk.caps.call(0):
         assert not bulk.caps.may_consign(BulkPayer())
     assert not bulk.caps.cut_short(BulkPayer(), 3, 0.6, 4)
     assert not bulk.told.departures, "there may be room once the other has ended"
-    bulk.caps.settled(1)
+    bulk.caps.settled("a")
     assert bulk.caps.may_consign(BulkPayer())
     assert bulk.caps.cut_short(BulkPayer(), 3, 2.1, 4)
 
@@ -548,12 +548,12 @@ def test_near_a_cap_what_is_sent_in_bulk_waits_for_what_is_under_way() -> None:
 def test_judges_do_not_wait_for_what_others_have_put_together_and_not_sent() -> None:
     """Else each would wait for the other."""
     bulk = Bulk(8.0)
-    bulk.caps.drafted(1, 0.6, None)
-    bulk.caps.drafted(2, 0.6, None)
-    one = BulkPayer(is_judge=True, draft=1)
+    bulk.caps.drafted("a", 0.6, None)
+    bulk.caps.drafted("b", 0.6, None)
+    one = BulkPayer(is_judge=True, draft="a")
     assert bulk.caps.may_consign(one)
     assert bulk.caps.cut_short(one, 3, 1.0, 4), "its own room is not somebody else's"
-    bulk.caps.drafted(2, 1.2, None)
+    bulk.caps.drafted("b", 1.2, None)
     assert not bulk.caps.may_consign(BulkPayer()), "a target waits for them"
     assert bulk.caps.may_consign(one)
     assert not bulk.caps.cut_short(one, 3, 1.0, 4)

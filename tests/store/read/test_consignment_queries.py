@@ -41,7 +41,7 @@ def test_how_far_a_consignment_is_stands_with_its_trials_and_is_summed(
     assert consignment_queries.progress_words(found) == words, "results are taken, nothing ends"
     do(db, lambda tx: tx.db.execute("UPDATE consignments SET state = 'forming', requests = 0"))
     found = consignment_queries.bulk_progress(db, made.run)
-    forms = ("bulk, being sent, 2 consignments", "bulk, being sent")
+    forms = ("bulk, being put together, 2 consignments", "bulk, being put together")
     assert consignment_queries.progress_forms(found) == forms
     (tried,) = trial_rows.attempts(db, made.trials[2])
     assert (tried.consignment, tried.provider_id) == (2, "batch1")

@@ -13,6 +13,10 @@ class BulkHost(Protocol):
     def leaving(self) -> bool:
         """Whether nothing new is to begin: the engine leaves."""
 
+    @property
+    def has_room(self) -> bool:
+        """Whether caps still have room for what is put together: they may have been lowered."""
+
     async def rest(self, consignment: int, seconds: float) -> None:
         """Wait so long, or until the engine leaves; what rests is no work."""
 

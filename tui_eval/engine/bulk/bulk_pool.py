@@ -137,6 +137,11 @@ class BulkPool:
         """Whether nothing new is to begin."""
         return self._ended or self._coordination.leaving
 
+    @property
+    def has_room(self) -> bool:
+        """Whether caps still have room for what is put together."""
+        return not self._spend_caps.exceeded()
+
     async def rest(self, consignment: int, seconds: float) -> None:
         """Wait so long, or until the engine leaves."""
         with self._rests(consignment):
@@ -273,7 +278,10 @@ class BulkPool:
 
     async def _form(self, api: BulkApi) -> None:
         try:
-            made = await self._home.form(api, self._size)
+            async with self._spend_caps.forming:
+                if not self._open or self.leaving:
+                    return
+                made = await self._home.form(api, self._size)
         except BulkError as error:
             self.leave(halted(error.failure))
             return
@@ -282,7 +290,7 @@ class BulkPool:
         if made is not None:
             self._follow(*made)
         elif len(self.queue) and self._home.ready:
-            self._held = True
+            self._held = self._spend_caps.holds_back  # else nobody would say when to look again
 
     def _follow(self, row: ConsignmentRow, requests: RequestFile | None) -> None:
         assert self._following is not None, "the API is open"

@@ -96,7 +96,7 @@ class Following:
 
         if await self.sending.store.writer.write(close):
             self.host.to_score()
-        self.spend_caps.settled(row.id)
+        self.spend_caps.settled(row.token)
         log.info("consignment %d of %s: %s, nothing is left", row.number, row.target, row.state)
         return True
 
@@ -229,7 +229,7 @@ class Following:
         left = 1.0 if not row.requests else max(0.0, 1 - came / row.requests)
         usd = None if row.most_usd is None else row.most_usd * left
         tokens = None if row.most_tokens is None else round(row.most_tokens * left)
-        self.spend_caps.consigned(row.id, usd, tokens)
+        self.spend_caps.consigned(row.token, usd, tokens)
 
 
 def _characters(line: BulkLine | StrayLine) -> int:

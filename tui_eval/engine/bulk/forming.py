@@ -24,7 +24,6 @@ from tui_eval.targets.bulk_access import BulkAccess, MostTaken, sum_of
 _PORTION: Final = 64
 """Trials whose attempts are written down in one transaction."""
 _NOTHING: Final = MostTaken(0.0, 0)
-_PAYER: Final = BulkPayer()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,12 @@ class ConsignmentDraft:
     most: MostTaken = _NOTHING
     """What they take at most."""
     refused: MostTaken | None = None
-    """What they would with one more that caps have no room for; None: there is none."""
+    """What one more takes that caps have no room for; None: there is none."""
+
+    @property
+    def payer(self) -> BulkPayer:
+        """Who is asked about, where caps are."""
+        return BulkPayer(draft=self.token)
 
 
 class Forming:
@@ -103,9 +107,11 @@ class Forming:
             row = await self._complete(draft, requests.count)
         except BaseException:
             requests.close()
+            self._spend_caps.settled(draft.token)
             raise
         if row is None:
             requests.close()
+            self._spend_caps.settled(draft.token)
             return None
         return row, requests
 
@@ -176,7 +182,7 @@ class Forming:
             flights = await self._next(min(_PORTION, size - requests.count))
             if not flights:
                 return
-            if not requests.count and not self._spend_caps.may_consign(_PAYER):
+            if not requests.count and not self._spend_caps.may_consign(draft.payer):
                 self._queue.put_back(flights)
                 return
             taken: list[PreparedRequest] = []
@@ -187,7 +193,7 @@ class Forming:
                     full = True
                     break
                 taken.append(prepared)
-            if draft.refused is not None and not (requests.count or self._worth(draft, taken)):
+            if draft.refused is not None and not requests.count and not self._worth(draft, taken):
                 self._queue.put_back([one.flight for one in taken])
                 return
             await self._write(draft, taken, requests)
@@ -222,19 +228,30 @@ class Forming:
         size = draft.size + prepared.size
         if size > most_bytes(self._access, api):
             return False
-        most = sum_of(draft.most, self._access.most(prepared.size))
-        if not self._spend_caps.has_room(most.usd, most.tokens):
-            draft.refused = most
+        one = self._access.most(prepared.size)
+        if not self._spend_caps.has_room(one.usd, one.tokens):  # beside the others, which hold it
+            draft.refused = one
             return False
-        draft.size, draft.most = size, most
+        draft.size, draft.most = size, sum_of(draft.most, one)
+        self._hold(draft)
         return True
 
+    def _hold(self, draft: ConsignmentDraft) -> None:
+        self._spend_caps.consigned(draft.token, draft.most.usd, draft.most.tokens)
+
     def _worth(self, draft: ConsignmentDraft, taken: Sequence[PreparedRequest]) -> bool:
-        """Return whether the first trials are to be sent of which caps take no more."""
+        """Return whether the first trials are to be sent of which caps take no more.
+
+        Where they are not, what held room for them is free for others.
+        """
         assert draft.refused is not None, "caps cut it short"
         fitting = sum(not _failed(one) for one in taken)
-        refused = draft.refused
-        return self._spend_caps.cut_short(_PAYER, fitting, refused.usd, refused.tokens)
+        with_them = sum_of(draft.most, draft.refused)
+        self._spend_caps.settled(draft.token)  # first: others look again then, and this one not
+        if not self._spend_caps.cut_short(draft.payer, fitting, with_them.usd, with_them.tokens):
+            return False
+        self._hold(draft)
+        return True
 
     async def _write(
         self, draft: ConsignmentDraft, taken: Sequence[PreparedRequest], requests: RequestFile

@@ -70,6 +70,8 @@ class Sending:
             await self.host.until_open(row.id)
             if self.host.leaving:
                 return row
+            if not self.host.has_room:
+                return await self.looked(row, "cancelled")  # what still fits is put together anew
             try:
                 return await self._now_sent(row, await self.api.send(row.token, requests))
             except BulkError as error:

@@ -4,13 +4,16 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from tui_eval.engine.coordination import Coordination
 
 Payer: TypeAlias = int | str
 """Who makes calls: a column by its index, a judge by its name, or the simulated user
 (`call_spending.USER`). Each has prices and sizes of its own."""
+
+_ROUNDING: Final = 1e-9
+"""The share of a cap by which sums may differ that were added up in another order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +138,8 @@ class SpendCap:
     """What calls may have taken of which no answer came (their engine was killed, or they were
     ended), and about what those took whose endpoint did not say."""
     bounds: dict[Payer, float | None] = field(default_factory=dict)
-    consigned: dict[int, float | None] = field(default_factory=dict)
-    """What each consignment under way may still take at most; None: unknown."""
+    consigned: dict[str, float | None] = field(default_factory=dict)
+    """What each consignment may still take at most, by its token; None: unknown."""
     _largest: dict[Payer, float] = field(default_factory=dict)
     _shares: dict[Payer, float] = field(default_factory=dict)
     """The largest that one question took of a judge's call."""
@@ -206,7 +209,7 @@ class SpendCap:
         size: Callable[[Payer], float | None],
         grades: float,
         over: Mapping[Payer, int],
-        beside: int | None = None,
+        beside: str | None = None,
     ) -> float | None:
         """Return what calls in flight and grades may take; None: one is of unknown size."""
         targets = judges = 0.0
@@ -229,11 +232,18 @@ class SpendCap:
                 targets += one * in_flight
         return targets + max(judges, grades)  # what is being graded is ungraded yet
 
-    def share_left(self, beside: int | None = None) -> float:
+    def exceeded(self) -> bool:
+        """Return whether what is under way may exceed the cap: it has been lowered meanwhile."""
+        held = self._held(self.most, 0.0, {})
+        if self.cap is None or held is None:
+            return False
+        return self.total + held > self.cap * (1 + _ROUNDING)
+
+    def share_left(self, beside: str | None = None) -> float:
         """Return which share of the cap is neither spent nor held; 1.0 without a cap.
 
         Args:
-            beside: A consignment whose room counts as left.
+            beside: The token of a consignment whose room counts as left.
         """
         if self.cap is None:
             return 1.0

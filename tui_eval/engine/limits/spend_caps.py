@@ -1,5 +1,6 @@
 """What a run may spend before it asks: money, tokens, errors."""
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -43,8 +44,8 @@ class BulkPayer:
 
     is_judge: bool = False
     """Whether what others have put together and not sent may wait for the same as this one."""
-    draft: int | None = None
-    """The consignment that they are put into, where it holds room already."""
+    draft: str | None = None
+    """The token of the consignment that they are put into, where it holds room already."""
 
 
 class SpendCaps:
@@ -74,8 +75,10 @@ class SpendCaps:
         self._trials = 0
         self._in_flight = 0
         self._held = False
-        self._drafts: set[int] = set()
+        self._drafts: set[str] = set()
         """Consignments that hold room and are not sent yet: they wait for company."""
+        self.forming = asyncio.Lock()
+        """Whoever has it puts a consignment together: two at once would cut each other short."""
         self.holds_targets = False
         """Whether targets wait until others have ended: no output comes to be graded meanwhile."""
 
@@ -83,6 +86,11 @@ class SpendCaps:
     def calls_in_flight(self) -> int:
         """How many calls are, of targets and judges that are asked live."""
         return self._in_flight
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether something is held back until `Coordination.calls_have_room`."""
+        return self._held
 
     @property
     def caps(self) -> Caps:
@@ -174,6 +182,10 @@ class SpendCaps:
         """Return whether what takes so much at most exceeds no cap; None: nobody knows."""
         return self._money.fits_most(usd) and self._tokens.fits_most(tokens)
 
+    def exceeded(self) -> bool:
+        """Return whether what is under way may exceed a cap: it has been lowered meanwhile."""
+        return self._money.exceeded() or self._tokens.exceeded()
+
     def may_consign(self, of: BulkPayer) -> bool:
         """Return whether requests may be put into a consignment now.
 
@@ -224,22 +236,26 @@ class SpendCaps:
         consigned = set(self._money.consigned)
         return bool(self._in_flight or (consigned - self._drafts if of.is_judge else consigned))
 
-    def drafted(self, consignment: int, usd: float | None, tokens: int | None) -> None:
+    def drafted(self, token: str, usd: float | None, tokens: int | None) -> None:
         """Hold the room of a consignment that waits for company; it is sent before others are."""
-        self.consigned(consignment, usd, tokens)
-        self._drafts.add(consignment)
+        self.consigned(token, usd, tokens)
+        self._drafts.add(token)
 
-    def consigned(self, consignment: int, usd: float | None, tokens: int | None) -> None:
-        """Hold the room of what a consignment may still take at most; None: nobody knows."""
-        self._drafts.discard(consignment)
-        self._money.consigned[consignment] = usd
-        self._tokens.consigned[consignment] = None if tokens is None else float(tokens)
+    def consigned(self, token: str, usd: float | None, tokens: int | None) -> None:
+        """Hold the room of what a consignment may still take at most; None: nobody knows.
 
-    def settled(self, consignment: int) -> None:
-        """Give the room of a consignment back: nothing more comes of it."""
-        self._drafts.discard(consignment)
-        self._money.consigned.pop(consignment, None)
-        self._tokens.consigned.pop(consignment, None)
+        It is held from its first request on, before anything of it is written down.
+        """
+        self._drafts.discard(token)
+        self._money.consigned[token] = usd
+        self._tokens.consigned[token] = None if tokens is None else float(tokens)
+
+    def settled(self, token: str) -> None:
+        """Give the room of a consignment back, where it holds some: nothing more comes of it."""
+        if token not in self._money.consigned:
+            return
+        self._drafts.discard(token)
+        del self._money.consigned[token], self._tokens.consigned[token]
         self.look_again()
 
     @contextmanager

@@ -6,6 +6,7 @@ WORDS: Final = (
     "iif(k.asked = 'judge', 'judge ', '') || printf('bulk %d/%d', k.number, "
     "(SELECT max(x.number) FROM consignments x "
     "WHERE x.run = k.run AND x.target = k.target AND x.asked = k.asked)) || CASE "
+    "WHEN k.state = 'forming' AND k.requests = 0 THEN ', being put together' "
     "WHEN k.state = 'forming' THEN ', being sent' "
     "WHEN k.state = 'sent' THEN printf(', %,d of %,d', ifnull(k.done, 0), k.requests) "
     "ELSE ', results are taken' END || CASE WHEN k.state = 'sent' AND k.ends_by IS NOT NULL "

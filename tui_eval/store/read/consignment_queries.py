@@ -113,7 +113,7 @@ class BulkProgress:
         """The same where there is little room: what is done of it."""
         whose = "judge " if self.asked == "judge" else ""
         if not self.requests:  # they are counted once all are written down
-            return f"{whose}bulk, being sent"
+            return f"{whose}bulk, being put together"
         return f"{whose}bulk {self.done:,} of {self.requests:,}"
 
     @property

@@ -20,6 +20,7 @@ class AbandonedConsignment:
     """A consignment whose results nobody takes any more."""
 
     id: int
+    token: str
     judge: str
     lost: int
     """Calls that may be done, and billed."""
@@ -161,13 +162,13 @@ def abandon_judges(tx: Tx, run: int, kept: Mapping[str, str]) -> list[AbandonedC
         kept: The judges that are, and where each is asked: what is elsewhere is given up, too.
     """
     gone = tx.db.execute(
-        "SELECT id, target FROM consignments WHERE run = ? AND asked = 'judge' "
+        "SELECT id, token, target FROM consignments WHERE run = ? AND asked = 'judge' "
         "AND taken_at IS NULL AND NOT EXISTS (SELECT 1 FROM json_each(?) j "
         "WHERE j.key = consignments.target AND j.value = consignments.endpoint)",
         (run, dump(dict(kept))),
     ).fetchall()
     found = []
-    for consignment, judge in gone:
+    for consignment, token, judge in gone:
         calls = tx.db.execute(
             "UPDATE judge_calls SET state = 'lost' WHERE state = 'sent' AND id IN "
             "(SELECT call FROM consigned_calls WHERE consignment = ?)",
@@ -175,7 +176,7 @@ def abandon_judges(tx: Tx, run: int, kept: Mapping[str, str]) -> list[AbandonedC
         ).rowcount
         looked(tx, consignment, "lost", None, None, "the judge is asked in bulk there no more")
         taken(tx, consignment)
-        found.append(AbandonedConsignment(consignment, judge, calls))
+        found.append(AbandonedConsignment(consignment, token, judge, calls))
     return found
 
 

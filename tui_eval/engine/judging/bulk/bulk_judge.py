@@ -153,21 +153,23 @@ class BulkJudge:
             return None
         self._new = False
         full = self._new = await self._fill(api, min(most, api.limits.requests))
-        made, refused = self._draft.consignment, self._draft.refused
+        draft = self._draft
+        made, refused = draft.consignment, draft.refused
         if refused is not None and not self._spend_caps.cut_short(
-            self._payer, self._draft.requests, refused.usd, refused.tokens
+            self._payer, draft.requests, refused.usd, refused.tokens
         ):
             return None
         if made is None or not (full or self._results.quiet):
             return None
         self._draft = _Draft()
+        self._spend_caps.consigned(draft.token, draft.most.usd, draft.most.tokens)
         row = await self._row(made)
         requests = await self.calls.again(row, api)
         return await self._row(made), requests
 
     @property
     def _payer(self) -> BulkPayer:
-        return BulkPayer(is_judge=True, draft=self._draft.consignment)
+        return BulkPayer(is_judge=True, draft=self._draft.token)
 
     async def _row(self, consignment: int) -> ConsignmentRow:
         return await self._store.reading.call(consignment_queries.consignment, consignment)
@@ -222,11 +224,11 @@ class BulkJudge:
         if not self._spend_caps.has_room(one.usd, one.tokens):  # beside the others, which hold it
             draft.refused = one
             return False
-        unit = partial(self._write, draft=draft, batch=batch, asked=asked)
-        consignment, call = await self._store.writer.write(unit)
-        draft.consignment, draft.requests = consignment, draft.requests + 1
         draft.size, draft.most = draft.size + made.size, sum_of(draft.most, one)
-        self._spend_caps.drafted(consignment, draft.most.usd, draft.most.tokens)
+        self._spend_caps.drafted(draft.token, draft.most.usd, draft.most.tokens)
+        unit = partial(self._write, draft=draft, batch=batch, asked=asked)
+        draft.consignment, call = await self._store.writer.write(unit)
+        draft.requests += 1
         await self._results.consigned(batch.questions, call)
         return True
 

@@ -73,7 +73,7 @@ class BulkJudgePools:
 
         gone = await self._store.writer.write(abandon)
         for one in gone:
-            self._spend_caps.settled(one.id)
+            self._spend_caps.settled(one.token)
             for _ in range(one.lost):
                 self._spend_caps.unanswered(one.judge)
 
