@@ -16,6 +16,7 @@ from rich.text import Text
 from textual import events, work
 from textual.binding import Binding, BindingType
 from textual.command import Provider
+from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen, SystemModalScreen
 from textual.signal import Signal
@@ -26,6 +27,7 @@ from tui_eval.resources import styles_dir
 from tui_eval.store.errors import StoreError, UnknownRunError
 from tui_eval.suites.config.app_state import AppState, state_file
 from tui_eval.ui.context import AppContext
+from tui_eval.ui.keys import terminal_replies
 from tui_eval.ui.keys.acting import say
 from tui_eval.ui.keys.global_keys import EVERYWHERE
 from tui_eval.ui.keys.key_queue import KeyFollower, KeyQueue
@@ -438,6 +440,11 @@ class TuiEvalApp(LeanApp):
         """Name a key with letters alone where the terminal has no more."""
         shown = super().get_key_display(binding)
         return shown if shown.isascii() or self.context.glyphs is not ASCII else binding.key
+
+    def get_driver_class(self) -> type[Driver]:
+        """Return what reads and draws on this terminal."""
+        terminal_replies.ignore()
+        return super().get_driver_class()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Draw frames with letters too, where the terminal has no more."""
