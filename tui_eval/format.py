@@ -5,7 +5,7 @@ Everything unknown is an en dash, or `$?` for money; never a nought.
 
 import time
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Protocol
 
 UNKNOWN = "–"
 SELF_REPORTED = "as the target says"
@@ -228,14 +228,16 @@ def compact(value: int) -> str:
     return f"{scaled:.1f}{unit}" if scaled < 99.95 else f"{scaled:.0f}{unit}"
 
 
-BILLED: Final = "the trial was cancelled: its answer is dropped as it comes, and may be billed"
-"""What is said of a request in bulk whose trial a person has cancelled."""
+def left_words(endpoint: str) -> str:
+    """Say of a cancelled trial's request in bulk that it may still be done; may be foreign.
 
-
-def in_bulk(number: int, provider_id: str | None) -> str:
-    """Return which consignment something went out with."""
-    known = "" if provider_id is None else f", {provider_id} at the provider"
-    return f"in bulk: consignment {number}{known}"
+    Args:
+        endpoint: Where it is, as limiters know it, or a folder (`folder_endpoint`).
+    """
+    folder = endpoint_folder(endpoint)
+    if folder is not None:
+        return f"may still be done: its request is in the folder {folder}"
+    return f"may still be billed: its request is at {endpoint_host(endpoint)} in bulk"
 
 
 def endpoint_host(endpoint: str) -> str:

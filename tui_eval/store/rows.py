@@ -9,6 +9,7 @@ from tui_eval.model.runs.endpoint_event import EndpointEvent
 from tui_eval.model.score import Grade, Score
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.store.lease import BEAT_S, Lease
+from tui_eval.store.sent_in_bulk import SentInBulk
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,9 @@ class TrialRow:
     change: int
     note: str | None
     """What a person wrote on it; None: nothing, or it was taken away."""
+    left_at: str | None
+    """Of a cancelled one, where its request is in bulk that may still be done (an endpoint, or a
+    folder, as limiters know it); None: there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +180,14 @@ class AttemptRow:
     cost_usd: float | None
     about_usd: float | None
     """An estimate, where the endpoint did not tell."""
-    consignment: int | None = None
-    """The number of the consignment that it went out with; None: it was a call of its own."""
-    provider_id: str | None = None
-    """What the provider calls that; None: nobody knows that the provider has it."""
+    bulk: SentInBulk | None = None
+    """The consignment that it went out with; None: it was a call of its own."""
+
+    @property
+    def ending(self) -> str:
+        """How it stands, in a word: what a provider refused, nobody cancelled."""
+        refused = self.bulk is not None and self.bulk.refused and self.state == "cancelled"
+        return "refused" if refused else self.state
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,9 @@ import asyncio
 
 import pytest
 
+from tests.engine.bulk.bulk_runs import bulk_suite, working
 from tests.engine.harness import Harness, suite
+from tests.servers.fake_bulk import FakeBulk
 from tests.servers.fake_model import Call, FakeModel, Reply, always, hangs, refuse
 from tests.support import writing
 from tests.waiting import until
@@ -246,6 +248,36 @@ async def test_a_limit_is_changed_while_the_run_goes_on(harness: Harness) -> Non
     assert harness.counts(run).passed == 80
     limits = [row[0] for row in harness.sql("SELECT concurrency FROM limits ORDER BY id")]
     assert limits == [2, 8, 1, 20]
+
+
+async def test_a_limit_is_of_what_is_retried_where_all_else_is_asked_in_bulk(
+    harness: Harness,
+) -> None:
+    async with FakeBulk(looks=0) as server, working(harness, bulk_suite(server, 2)) as (run, _):
+        await server.happened("create")
+        [(endpoint,)] = harness.sql("SELECT endpoint FROM columns")
+        answer = await harness.asked(run, Verb.SET_LIMIT, endpoint=endpoint, to=9)
+        server.finish()
+        server.looks = 1
+    assert str(answer.detail).endswith(" → 9, for what is retried: all else is asked in bulk")
+
+
+async def test_cancelling_what_is_at_a_provider_says_that_it_may_be_billed(
+    harness: Harness,
+) -> None:
+    async with FakeBulk(looks=0) as server, working(harness, bulk_suite(server, 3)) as (run, _):
+        await server.happened("create")
+        await until(lambda: harness.sql("SELECT state FROM consignments") == [("sent",)])
+        ids = [trial.id for trial in harness.trials(run)]
+        answer = await harness.asked(run, Verb.CANCEL, trials=ids[:2])
+        rows = [trial.left_at is not None for trial in harness.trials(run)]
+        server.finish()
+        server.looks = 1
+    at = server.base_url.split("/")[2]
+    said = f"2 trials; 2 requests at {at} in bulk may still be done, and billed"
+    assert (answer.outcome, answer.detail) == ("accepted", said)
+    assert rows == [True, True, False]
+    assert not any(trial.left_at for trial in harness.trials(run)), "what was done has come"
 
 
 async def test_cancelling_a_run_ends_it_at_once_and_retry_takes_it_back(harness: Harness) -> None:

@@ -4,8 +4,9 @@ import time
 from tests.support import do, staged
 from tui_eval.store.read import consignment_queries
 from tui_eval.store.read.trials import trial_rows
+from tui_eval.store.sent_in_bulk import SentInBulk
 from tui_eval.store.tx import Tx
-from tui_eval.store.write import attempt_writes, consignment_writes, run_writes
+from tui_eval.store.write import attempt_writes, consignment_writes, run_writes, trial_verbs
 
 
 def test_how_far_a_consignment_is_stands_with_its_trials_and_is_summed(
@@ -44,7 +45,60 @@ def test_how_far_a_consignment_is_stands_with_its_trials_and_is_summed(
     forms = ("bulk, being put together, 2 consignments", "bulk, being put together")
     assert consignment_queries.progress_forms(found) == forms
     (tried,) = trial_rows.attempts(db, made.trials[2])
-    assert (tried.consignment, tried.provider_id) == (2, "batch1")
+    assert tried.bulk == SentInBulk(2, "batch1", "forming", None)
+
+
+def test_a_cancelled_trial_says_where_its_request_may_still_be_done(
+    db: sqlite3.Connection,
+) -> None:
+    made = staged(db, 3)
+    endpoint = "openai|https://api.example.com/v1|KEY"
+    sent: list[int] = []
+
+    def consign(tx: Tx) -> None:
+        one = consignment_writes.form(tx, made.run, "m", endpoint, "token")
+        for ordinal, trial in enumerate(made.trials[:2]):
+            attempt = attempt_writes.start_attempt(tx, trial, queue_s=None, wait_s=None)
+            assert attempt is not None
+            consignment_writes.consign(tx, one, ordinal, attempt)
+        sent.append(one)
+        for trial in made.trials[1:]:
+            trial_verbs.cancel(tx, trial)
+
+    def left() -> list[str | None]:
+        rows = trial_rows.trials_from(db, made.run, 0, 9)
+        told = sum(one.requests for one in consignment_queries.left_behind(db, made.trials))
+        assert told == sum(row.left_at is not None for row in rows)
+        return [row.left_at for row in rows]
+
+    do(db, consign)
+    assert left() == [None, None, None], "it is still put together"
+    do(db, lambda tx: consignment_writes.complete(tx, sent[0], 2, None, None))
+    do(db, lambda tx: consignment_writes.sent(tx, sent[0], "batch", None))
+    assert left() == [None, endpoint, None]
+    do(db, lambda tx: consignment_writes.arrived(tx, sent[0], 1, b"line"))
+    assert left() == [None, None, None], "its answer came"
+
+
+def test_what_a_provider_refused_was_cancelled_by_nobody(db: sqlite3.Connection) -> None:
+    made = staged(db, 1)
+
+    def refuse(tx: Tx) -> None:
+        one = consignment_writes.form(tx, made.run, "m", "e", "token")
+        attempt = attempt_writes.start_attempt(tx, made.trials[0], queue_s=None, wait_s=None)
+        assert attempt is not None
+        consignment_writes.consign(tx, one, 0, attempt)
+        consignment_writes.complete(tx, one, 1, None, None)
+        consignment_writes.sent(tx, one, "batch", None)
+        consignment_writes.looked(tx, one, "failed", None, None, "no such model")
+        attempt_writes.drop_attempt(tx, attempt, "cancelled", None)
+
+    do(db, refuse)
+    (tried,) = trial_rows.attempts(db, made.trials[0])
+    assert (tried.state, tried.ending) == ("cancelled", "refused")
+    assert tried.bulk is not None
+    said = "in bulk: consignment 1, refused by the provider (batch): no such model"
+    assert tried.bulk.words == said
 
 
 def test_what_is_at_a_provider_is_not_lost_with_its_engine(db: sqlite3.Connection) -> None:

@@ -51,6 +51,19 @@ def test_the_preview_shows_what_would_be_asked(tmp_path: Path) -> None:
     assert "expected exact: 4" in words(entry, 1)
 
 
+def test_what_judges_are_asked_is_no_part_of_what_targets_cost(tmp_path: Path) -> None:
+    text = GOOD.replace(
+        "[[cases]]",
+        '[[scorers]]\nkind = "judge"\nname = "good"\nrubric = "Is it right?"\nscale = [0, 1]\n'
+        '[judge]\nbase_url = "https://models.example.com/v1"\nmodel = "new"\nrepeats = 3\n'
+        "[[cases]]",
+        1,
+    )
+    shown = words(suite_list.read(write(tmp_path, "judged.toml", text), False))
+    assert "targets: 2 calls at most, " in shown
+    assert "judges: 6 grades at most; enter counts their calls, tokens and cost" in shown
+
+
 def test_what_differences_its_cases_show_stands_behind_all_that_would_be_asked(
     tmp_path: Path,
 ) -> None:

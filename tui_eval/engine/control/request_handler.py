@@ -28,9 +28,11 @@ from tui_eval.suites.spec import Suite
 from tui_eval.targets.base import at_most
 
 _PORTION = 200
+"""Trials that are moved in one transaction; others' facts come in between."""
 _NO_ROOM = "disk"
 """The word of `stopped_by` for a run that waits for room."""
-"""Trials that are moved in one transaction; others' facts come in between."""
+_ONLY_RETRIES: Final = ", for what is retried: all else is asked in bulk"
+"""What a number of calls at once means where nothing else is asked live."""
 _BEGINNING = frozenset({Verb.RETRY, Verb.RESCORE, Verb.UNCANCEL, Verb.RESUME, Verb.CONTINUE})
 """What makes work: an engine on its way out leaves it alone, and says so as it goes."""
 
@@ -183,7 +185,7 @@ class RequestHandler:
             await self._score_as_before(request)
 
         def close(tx: Tx) -> None:
-            answer = verbs.answer_for(verb, begun + len(trials), found)
+            answer = verbs.answer_for(tx, verb, trials, found, begun=begun)
             requests.answer(tx, request.id, answer.outcome, answer.detail)
             if found.moved and verb in _BEGINNING and not (self.paused or self._lacking):
                 run_writes.move(tx, self._run, RunState.RUNNING)
@@ -335,7 +337,8 @@ class RequestHandler:
         if wanted > most:
             raise ValueError(at_most(most))
         if self._workers.set_limit(endpoint, wanted):
-            await self._say(request, RequestAnswer(Outcome.ACCEPTED, f"{now} → {wanted}"))
+            only = _ONLY_RETRIES if self._workers.only_retries(endpoint) else ""
+            await self._say(request, RequestAnswer(Outcome.ACCEPTED, f"{now} → {wanted}{only}"))
         else:
             await self._say(request, RequestAnswer(Outcome.ALREADY, f"it is {now}"))
 

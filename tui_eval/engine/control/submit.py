@@ -131,7 +131,7 @@ def _move(tx: Tx, run_id: int, request_id: int, verb: Verb, args: JsonObject) ->
         trials = request_moves.not_moved_yet(tx.db, request_id, trials)
     found = MoveResult(begun)
     found.add(verbs.move_trials(tx.db, run_id, verb, args, request=request_id)(tx, trials))
-    return verbs.answer_for(verb, begun + len(trials), found)
+    return verbs.answer_for(tx, verb, trials, found, begun=begun)
 
 
 def _end(tx: Tx, run_id: int) -> None:

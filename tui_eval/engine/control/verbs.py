@@ -17,6 +17,7 @@ from tui_eval.engine.control import hand_grades
 from tui_eval.engine.control.refusal import Refusal
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.states import RunState, TrialState
+from tui_eval.store.read.consignment_queries import awaited_words, left_behind
 from tui_eval.store.read.run_counts import board
 from tui_eval.store.read.trials import trial_rows
 from tui_eval.store.requests import Outcome, Verb
@@ -258,8 +259,28 @@ def last_done(db: sqlite3.Connection, run: int) -> UndoableRequest | None:
     return None if row is None else UndoableRequest(row[0], Verb(row[1]))
 
 
-def answer_for(verb: Verb, total: int, found: MoveResult) -> RequestAnswer:
-    """Say how a request about so many trials ended."""
+def answer_for(
+    tx: Tx, verb: Verb, trials: Sequence[int], found: MoveResult, *, begun: int = 0
+) -> RequestAnswer:
+    """Say how a request about trials ended, and what cancelled ones leave with providers.
+
+    Args:
+        tx: The transaction that closes it.
+        verb: What was asked.
+        trials: The ids of those that it is about, but for those an engine that died has moved.
+        found: What became of all.
+        begun: How many those were.
+    """
+    answer = _moved_words(verb, begun + len(trials), found)
+    if verb is not Verb.CANCEL or answer.outcome is not Outcome.ACCEPTED:
+        return answer
+    left = left_behind(tx.db, trials)
+    if not left:
+        return answer
+    return RequestAnswer(answer.outcome, f"{answer.detail}; {awaited_words(left)}")
+
+
+def _moved_words(verb: Verb, total: int, found: MoveResult) -> RequestAnswer:
     if not total and verb in (Verb.UNCANCEL, Verb.WITHDRAW):
         return RequestAnswer(Outcome.CLOSED, "nothing of it is left to undo")
     if not total:

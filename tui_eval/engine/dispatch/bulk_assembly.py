@@ -42,6 +42,14 @@ class BulkAssembly:
         """Return the columns whose targets are asked in bulk."""
         return frozenset(index for name in self._targets() for index in self._columns_of(name))
 
+    def only_in_bulk(self, endpoint: str) -> bool:
+        """Return whether columns ask at an endpoint, and all of them in bulk."""
+        targets = self.session.targets
+        asking = {
+            one.index for one in self.session.columns if targets[one.target].endpoint == endpoint
+        }
+        return bool(asking) and asking <= self.columns()
+
     def target_pools(self, pools: Mapping[str, TrialPool], journey: Journey) -> list[BulkPool]:
         """Return the pool of each target that is asked in bulk.
 

@@ -301,6 +301,11 @@ class Workers:
         """
         return self._worked()[endpoint].limiter.most
 
+    def only_retries(self, endpoint: str) -> bool:
+        """Return whether all that an endpoint is asked live is what a person retries."""
+        judges = {one.limiter.endpoint for one in self.judging.judge_pools.values()}
+        return self._bulk_assembly.only_in_bulk(endpoint) and endpoint not in judges
+
     def limits(self) -> dict[str, int]:
         """Return how many calls each endpoint may have at once."""
         return {name: worked.limiter.concurrency for name, worked in self._worked().items()}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import zip_longest
 
-from tui_eval.format import decimal, in_bulk, seconds
+from tui_eval.format import decimal, seconds
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.score import tally
 from tui_eval.model.states import TrialState, Verdict
@@ -206,7 +206,7 @@ def _call(call: JudgeCall, trial: int) -> Iterator[TraceEvent]:
     mates = [_named(mate.case_id, mate.column) for mate in call.items if not mate.here]
     beside = ", ".join(mates[:_MATES]) + (", …" if len(mates) > _MATES else "")
     places = ", ".join(str(mate.position + 1) for mate in call.items if mate.here)
-    bulk = "" if call.consignment is None else f", {in_bulk(call.consignment, call.provider_id)}"
+    bulk = "" if call.bulk is None else f", {call.bulk.words}"
     yield TraceEvent(
         call.sent_at,
         "judge_sent",
@@ -222,7 +222,7 @@ def _call(call: JudgeCall, trial: int) -> Iterator[TraceEvent]:
             "purpose": call.purpose,
             "round": call.round,
             "try": call.attempt,
-            "consignment": call.consignment,
+            "consignment": None if call.bulk is None else call.bulk.number,
             "items": [
                 {
                     "trial": mate.trial,

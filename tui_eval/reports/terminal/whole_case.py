@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 
-from tui_eval.format import BILLED, SELF_REPORTED, UNKNOWN, call_cost, decimal, in_bulk, seconds
+from tui_eval.format import SELF_REPORTED, UNKNOWN, call_cost, decimal, left_words, seconds
 from tui_eval.model.case import Case, Column
 from tui_eval.model.json import Json, JsonObject
 from tui_eval.model.outputs.conversation import text_of
@@ -170,11 +170,12 @@ class _Trial:
             times.append(f"HTTP {attempt.status}")
         if attempt.retry_after_s is not None:
             times.append(f"asked to wait {seconds(attempt.retry_after_s)}")
-        yield f"  attempt {attempt.number} {attempt.state}  {', '.join(times)}"
-        if attempt.consignment is not None:
-            yield f"{_INDENT}{visible_line(in_bulk(attempt.consignment, attempt.provider_id))}"
-            if attempt.state == "sent" and self._found.trial.state is TrialState.CANCELLED:
-                yield f"{_INDENT}{BILLED}"
+        yield f"  attempt {attempt.number} {attempt.ending}  {', '.join(times)}"
+        if attempt.bulk is not None:
+            yield f"{_INDENT}{visible_line(attempt.bulk.words)}"
+            left_at = self._found.trial.left_at
+            if attempt.state == "sent" and left_at is not None:
+                yield f"{_INDENT}{visible_line(left_words(left_at))}"
         yield from self._program(attempt)
         if attempt.error_kind is not None:
             why = f"{visible_line(attempt.error_kind)}: {visible(attempt.error_message or '')}"

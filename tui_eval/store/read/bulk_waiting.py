@@ -30,6 +30,17 @@ WAITING: Final = (
 )
 """Why a trial `t` waits: what is written down, or how far its consignment is."""
 
+STILL_THERE: Final = "k.taken_at IS NULL AND k.requests > 0 AND c.line IS NULL AND a.state = 'sent'"
+"""Where (SQL) a provider may still do a call `a`, the request `c` of a consignment `k`; one that is
+still put together was not sent."""
+
+LEFT_AT: Final = (
+    "CASE WHEN t.state = 'cancelled' THEN (SELECT k.endpoint FROM attempts a "
+    "JOIN consigned c ON c.attempt = a.id JOIN consignments k ON k.id = c.consignment "
+    f"WHERE a.trial = t.id AND {STILL_THERE} LIMIT 1) END"
+)
+"""Where the request of a cancelled trial `t` is that may still be done; NULL: there is none."""
+
 AWAITED: Final = (
     "SELECT 1 FROM consigned_questions q JOIN consigned_calls w ON w.call = q.call "
     "JOIN consignments k ON k.id = w.consignment "

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tui_eval.format import endpoint_folder, endpoint_host, many
+from tui_eval.store.read.bulk_waiting import LEFT_AT, STILL_THERE
 from tui_eval.store.read.figures.call_spending import NO_LINE
 from tui_eval.store.read.trials.open_trials import OPEN_TRIAL, OpenTrial, open_trial
 from tui_eval.store.text import unpack
@@ -188,7 +189,7 @@ def awaited_requests(db: sqlite3.Connection, runs: Collection[int]) -> tuple[Awa
     waiting = (
         "SELECT k.endpoint FROM consignments k JOIN {} c ON c.consignment = k.id "
         "JOIN {} a ON a.id = c.{} WHERE k.run IN (SELECT value FROM json_each(?1)) "
-        "AND k.taken_at IS NULL AND k.requests > 0 AND c.line IS NULL AND a.state = 'sent'"
+        f"AND {STILL_THERE}"
     )
     of_targets = waiting.format("consigned", "attempts", "attempt")
     of_judges = waiting.format("consigned_calls", "judge_calls", "call")
@@ -196,6 +197,22 @@ def awaited_requests(db: sqlite3.Connection, runs: Collection[int]) -> tuple[Awa
         f"SELECT endpoint, count(*) FROM ({of_targets} UNION ALL {of_judges}) "
         "GROUP BY endpoint ORDER BY endpoint",
         (json.dumps(list(runs)),),
+    )
+    return tuple(AwaitedRequests(*row) for row in rows)
+
+
+def left_behind(db: sqlite3.Connection, trials: Sequence[int]) -> tuple[AwaitedRequests, ...]:
+    """Return how many requests cancelled trials have left where they may be done, by endpoint.
+
+    Args:
+        db: The connection.
+        trials: Ids; those that are not cancelled are left out.
+    """
+    rows = db.execute(
+        f"SELECT left_at, count(*) FROM (SELECT {LEFT_AT} AS left_at FROM json_each(?) j "
+        "CROSS JOIN trials t ON t.id = j.value) WHERE left_at NOTNULL "
+        "GROUP BY left_at ORDER BY left_at",
+        (json.dumps(list(trials)),),
     )
     return tuple(AwaitedRequests(*row) for row in rows)
 

@@ -109,7 +109,7 @@ def _head(entry: SuiteEntry, suite: "Suite", known: PreviewState, now: float) ->
     if suite.description:
         yield Para(suite.description, "dim")
     if not entry.mistakes:
-        yield from _expected(known.expected)
+        yield from _expected(suite, known.expected)
     for problem in entry.unready:
         yield Para(problem, "ungraded")
     if known.trend is not None:
@@ -117,7 +117,7 @@ def _head(entry: SuiteEntry, suite: "Suite", known: PreviewState, now: float) ->
     yield Para("")
 
 
-def _expected(expected: "Preflight | None") -> Iterator[Para]:
+def _expected(suite: "Suite", expected: "Preflight | None") -> Iterator[Para]:
     from tui_eval.engine.preflight.column_forecast import tokens_and_cost
 
     if expected is None:
@@ -133,15 +133,28 @@ def _expected(expected: "Preflight | None") -> Iterator[Para]:
         "strong",
     )
     calls = sum(one.calls for one in expected.targets if not one.asks_nobody)
+    grades = survey.trials * _grades_each(suite)
+    whose = "targets: " if grades else ""
     if calls:
         cost = tokens_and_cost(expected.targets)
-        yield Para(f"{many(calls, 'call')} at most, {cost}", "dim")
+        yield Para(f"{whose}{many(calls, 'call')} at most, {cost}", "dim")
     else:
-        yield Para("no API calls (replay or simulated)", "dim")
+        yield Para(f"{whose}no API calls (replay or simulated)", "dim")
+    if grades:  # how many calls that makes, only looking at every output tells
+        counts = f"{key('suites.launch', 'enter')} counts their calls, tokens and cost"
+        yield Para(f"judges: {many(grades, 'grade')} at most; {counts}", "dim")
     for trouble in survey.troubles:
         yield Para(str(trouble), "error")
     for warning in expected.warnings:
         yield Para(warning, "ungraded")
+
+
+def _grades_each(suite: "Suite") -> int:
+    """Return how many grades judges give a trial; those that cases ask for themselves aside."""
+    repeats = {judge.name: judge.repeats for judge in suite.judges}
+    asking = (scorer for scorer in suite.scorers if scorer.asks_judge)
+    named = (name for scorer in asking for name in scorer.judges_named() or repeats)
+    return sum(repeats.get(name, 0) for name in named)
 
 
 def _lately(trend: Trend, now: float) -> Iterator[Para]:

@@ -354,7 +354,7 @@ def test_an_attempt_whose_engine_ended_may_have_been_sent(store: Path) -> None:
     found = whole(store, made, 0)
     said = "its engine ended meanwhile: may have been sent"
     assert said not in para_words(attempts_page(found, 46, ASCII, 0.0))
-    lost = replace(found.attempts[0], state="lost", call_s=None)
+    lost = replace(found.attempts[0], state="lost", call_s=None, error_kind=None)
     assert said in para_words(attempts_page(replace(found, attempts=(lost,)), 46, ASCII, 0.0))
 
 

@@ -5,6 +5,7 @@ import sqlite3
 from dataclasses import dataclass
 
 from tui_eval.model.json import JsonObject
+from tui_eval.store.sent_in_bulk import COLUMNS, SentInBulk, sent_in_bulk
 from tui_eval.store.text import unpack
 from tui_eval.store.write.judges.consigned_calls import CONSIGNED
 
@@ -58,10 +59,8 @@ class JudgeCall:
     """Its `messages` and the `schema` that was asked for."""
     reply: str | None
     items: tuple[BatchItem, ...]
-    consignment: int | None = None
-    """The number of the consignment that it went out with; None: it was a call of its own."""
-    provider_id: str | None = None
-    """The provider's name for that; None: there is none, or it is not known."""
+    bulk: SentInBulk | None = None
+    """The consignment that it went out with; None: it was a call of its own."""
 
 
 def calls_about(db: sqlite3.Connection, trial: int, *, most: int = _MOST) -> tuple[JudgeCall, ...]:
@@ -78,7 +77,7 @@ def calls_about(db: sqlite3.Connection, trial: int, *, most: int = _MOST) -> tup
     rows = db.execute(
         "SELECT c.id, c.scorer, c.judge, c.model, c.purpose, c.round, c.try, c.state, c.sent_at, "
         "c.call_s, c.error_kind, c.error_message, c.finish_reason, c.input_tokens, "
-        "c.output_tokens, c.cost_usd, c.about_usd, c.request, c.reply, k.number, k.provider_id "
+        f"c.output_tokens, c.cost_usd, c.about_usd, c.request, c.reply, {COLUMNS} "
         "FROM judge_calls c LEFT JOIN consigned_calls w ON w.call = c.id "
         "LEFT JOIN consignments k ON k.id = w.consignment WHERE c.id IN "
         "(SELECT call FROM judge_items WHERE trial = ?1 UNION SELECT ifnull(o.call, f.call) "
@@ -109,8 +108,7 @@ def calls_about(db: sqlite3.Connection, trial: int, *, most: int = _MOST) -> tup
             request=json.loads(row[17]),
             reply=unpack(row[18]),
             items=_items(db, row[0], trial),
-            consignment=row[19],
-            provider_id=unpack(row[20]),
+            bulk=sent_in_bulk(row[19:]),
         )
         for row in rows
     )

@@ -7,13 +7,14 @@ from typing import Any, TypeAlias
 
 from tui_eval.model.case import Case
 from tui_eval.model.states import TrialState, Verdict
-from tui_eval.store.read.bulk_waiting import WAITING
+from tui_eval.store.read.bulk_waiting import LEFT_AT, WAITING
 from tui_eval.store.read.many_rows import batched, question_marks
 from tui_eval.store.rows import (
     AttemptRow,
     ScoreRow,
     TrialRow,
 )
+from tui_eval.store.sent_in_bulk import COLUMNS, sent_in_bulk
 from tui_eval.store.text import load, pack, unpack, unpack_text
 
 _TRIAL = (
@@ -21,7 +22,8 @@ _TRIAL = (
     "t.generation_key, t.output, t.cached, t.attempts, t.error_kind, t.error_message, "
     f"{WAITING}, t.waiting_until, t.latency_s, t.input_tokens, t.output_tokens, t.cost_usd, "
     "t.about_usd, t.since, t.change, "
-    "(SELECT n.text FROM notes n WHERE n.trial = t.id AND n.current = 1) "
+    "(SELECT n.text FROM notes n WHERE n.trial = t.id AND n.current = 1), "
+    f"{LEFT_AT} "
     "FROM trials t JOIN cases c ON c.run = t.run AND c.seq = t.seq "
     "JOIN columns k ON k.run = t.run AND k.idx = t.col "
 )
@@ -107,8 +109,8 @@ def attempts(db: sqlite3.Connection, trial_id: int) -> list[AttemptRow]:
         for row in db.execute(
             "SELECT a.id, a.number, a.state, a.sent_at, a.queue_s, a.wait_s, a.call_s, "
             "a.error_kind, a.error_message, a.status, a.retry_after_s, a.partial, a.printed, "
-            "a.output, a.input_tokens, a.output_tokens, a.cost_usd, a.about_usd, k.number, "
-            "k.provider_id FROM attempts a LEFT JOIN consigned c ON c.attempt = a.id "
+            "a.output, a.input_tokens, a.output_tokens, a.cost_usd, a.about_usd, "
+            f"{COLUMNS} FROM attempts a LEFT JOIN consigned c ON c.attempt = a.id "
             "LEFT JOIN consignments k ON k.id = c.consignment "
             "WHERE a.trial = ? ORDER BY a.number",
             (trial_id,),
@@ -158,7 +160,7 @@ def _attempt(row: Sequence[Any]) -> AttemptRow:
     values = list(row)
     values[8] = unpack(row[8])
     values[11:13] = [unpack(value) for value in row[11:13]]
-    values[19] = unpack(row[19])
+    values[18:] = [sent_in_bulk(row[18:])]
     return AttemptRow(*values)
 
 

@@ -212,7 +212,8 @@ def answer_words(
     if verb is Verb.SET_LIMIT and (asking := columns_at(request.args.get("endpoint"), columns)):
         return f"concurrency of {asking}: {detail}", True
     done = _WITHDRAWN if verb is Verb.GRADE and _withdraws(request.args) else _DONE[verb]
-    detail = _name(about) or detail
+    moved, sign, more = detail.partition("; ")
+    detail = f"{_name(about) or moved}{sign}{more}"
     undo = "" if inverse_of(request) is None else f"; {key('run.undo', 'U')} undoes it"
     return f"{done}: {detail}{undo}" if detail else f"{done}{undo}", True
 

@@ -1,6 +1,6 @@
 """Why a trial stands where it does, in a few words."""
 
-from tui_eval.format import clock
+from tui_eval.format import clock, left_words
 from tui_eval.model.outputs.attempt_record import AttemptProgress
 from tui_eval.model.states import TrialState
 from tui_eval.store.rows import TrialRow
@@ -38,6 +38,8 @@ def why(
                 or trial.note
                 or ("from the cache" if trial.cached else "")
             )
+        case TrialState.CANCELLED if trial.left_at is not None:
+            return left_words(trial.left_at)
         case _:
             return trial.note or ""
 

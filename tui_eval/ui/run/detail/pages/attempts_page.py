@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from tui_eval.format import BILLED, call_cost, clock, in_bulk, number, seconds
+from tui_eval.format import call_cost, clock, left_words, number, seconds
 from tui_eval.model.states import TrialState
 from tui_eval.store.read.trials.trial_queries import WholeTrial
 from tui_eval.store.rows import AttemptRow, TrialRow
@@ -64,10 +64,12 @@ def attempts_page(found: WholeTrial, width: int, glyphs: Glyphs, now: float) -> 
         if left is not None:
             limit = _limit(found, tried)
             yield from record_paras(left.record, span.call, limit, cells, _INDENT, glyphs)
-        if tried.consignment is not None:
-            yield Para(in_bulk(tried.consignment, tried.provider_id), "dim", indent=_INDENT)
-            if tried.state == "sent" and trial.state is TrialState.CANCELLED:
-                yield Para(BILLED, "ungraded", indent=_INDENT)
+        if tried.bulk is not None:
+            yield Para(tried.bulk.words, "dim", indent=_INDENT)
+            if tried.state == "sent" and trial.left_at is not None:
+                kept = "its answer is kept as it comes, and the trial does not take it"
+                words = f"{left_words(trial.left_at)}; {kept}"
+                yield Para(words, "ungraded", indent=_INDENT)
         yield from _came_of_it(tried)
         before += sum(span.parts)
     in_flight = bool(found.attempts) and found.attempts[-1].state == "sent"
@@ -166,7 +168,7 @@ def _attempt(tried: AttemptRow, now: float, glyphs: Glyphs) -> Iterator[Para]:
         tokens = f"   {number(tried.input_tokens)} in, {number(tried.output_tokens)} out"
     paid = tried.cost_usd or tried.about_usd
     cost = f"   {call_cost(tried.cost_usd, tried.about_usd)}" if paid else ""
-    line = f"{tried.state:<9} {moment(tried.sent_at)}   {' · '.join(times)}{tokens}{cost}"
+    line = f"{tried.ending:<9} {moment(tried.sent_at)}   {' · '.join(times)}{tokens}{cost}"
     yield Para(line, "error" if tone == "error" else "plain", label=f"{shape} {tried.number}")
 
 

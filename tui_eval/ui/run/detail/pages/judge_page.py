@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from tui_eval.format import call_cost, in_bulk, number, seconds
+from tui_eval.format import call_cost, number, seconds
 from tui_eval.model.json import JsonObject
 from tui_eval.store.read.judges.judge_calls import JudgeCall
 from tui_eval.store.read.judges.judge_figures import JudgeFigures
@@ -69,9 +69,8 @@ def _call(call: JudgeCall, trial: int, glyphs: Glyphs, *, raw: bool) -> Iterator
         (f"  {', '.join(_facts(call))}", "dim"),
         label=shape.get(call.state, glyphs.cancelled),
     )
-    if call.consignment is not None:
-        sent = in_bulk(call.consignment, call.provider_id)
-        yield from block("Sent", [Para(sent, "dim")], _LABELS)
+    if call.bulk is not None:
+        yield from block("Sent", [Para(call.bulk.words, "dim")], _LABELS)
     if call.error is not None:
         yield from block("Error", [Para(call.error, "error")], _LABELS)
     if not any(item.trial == trial for item in call.items):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tui_eval.format import SELF_REPORTED, call_cost, many, number, seconds
+from tui_eval.format import SELF_REPORTED, call_cost, left_words, many, number, seconds
 from tui_eval.model.json import JsonObject
 from tui_eval.model.outputs.conversation import last_user_text, text_of
 from tui_eval.model.outputs.output import Output
@@ -127,7 +127,10 @@ def _output_blocks(found: WholeTrial, looks: OutputRendering, now: float) -> Ite
         return
     if trial.state is not TrialState.ERROR:
         tone: Tone = "ungraded" if trial.waiting else "dim"
-        yield Block("Output", [Para(no_output_words(found, now), tone)])
+        paras = [Para(no_output_words(found, now), tone)]
+        if trial.left_at is not None:
+            paras.append(Para(left_words(trial.left_at), "ungraded"))
+        yield Block("Output", paras)
     partial = next((tried.partial for tried in reversed(found.attempts) if tried.partial), None)
     if found.broken_off:
         said = many(len(found.broken_off), "message")
