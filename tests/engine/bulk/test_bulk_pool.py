@@ -79,8 +79,10 @@ async def test_what_is_put_together_and_not_sent_is_not_where_a_cap_is_lowered(
         run = await run_bulk(harness, of)
         assert harness.row(run).state == "paused"
         shut = False
-        ask(harness.path, run, Verb.RESUME, {"max_cost_usd": 0.02})
-        await Engine(harness.path, run, polling=SOON).run()
+        for cap, left in ((0.0001, 20), (0.02, 0)):
+            ask(harness.path, run, Verb.RESUME, {"max_cost_usd": cap})
+            await Engine(harness.path, run, polling=SOON).run()
+            assert harness.counts(run).queued == left
     assert states(harness, run) == {"done": 20}
     most = harness.sql("SELECT max(most_usd) FROM consignments WHERE provider_id NOT NULL")
     assert most[0][0] <= 0.02

@@ -29,7 +29,7 @@ def timed_out_attempt(of: str) -> str:
 
 def unanswered_attempt(of: str) -> str:
     """Return the condition (SQL) that an attempt left, or may have, and may have to be paid."""
-    ended = f"{of}.state = 'cancelled' AND {of}.call_s > 0"
+    ended = f"{of}.state = 'cancelled' AND ifnull({of}.call_s, 0) > 0"
     no_line = f"{of}.error_kind IS '{NO_LINE}'"
     return f"({of}.state = 'lost' OR ({ended}) OR {no_line} OR {timed_out_attempt(of)})"
 
