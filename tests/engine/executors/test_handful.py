@@ -1,16 +1,21 @@
-"""What crosses is data: reading it makes nouns, and calls nothing."""
+"""What crosses is data, bounded: reading it makes messages, whoever has written it."""
 
+import json
 import math
-import os
-import pickle
+import random
+import struct
+import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from tui_eval.engine.executors import handful
 from tui_eval.engine.executors.handful import (
     HANDFUL,
+    HANDFUL_BYTES,
+    MOST_FILE_COUNT,
     AttemptNews,
     AttemptOrder,
     AttemptRecall,
@@ -20,6 +25,7 @@ from tui_eval.engine.executors.handful import (
     CheckReturn,
     HandfulError,
     Order,
+    OversizedMessageError,
     Return,
     UnreadableMessage,
     orders,
@@ -27,7 +33,6 @@ from tui_eval.engine.executors.handful import (
     returns,
 )
 from tui_eval.engine.executors.plain_form import plain
-from tui_eval.model.json import canonical
 from tui_eval.model.outputs.attempt_record import (
     AttemptProgress,
     AttemptRecord,
@@ -81,37 +86,6 @@ def test_orders_are_no_returns() -> None:
         returns(packed(*given))
 
 
-class _Calls:
-    def __init__(self, *what: Any) -> None:
-        self.what = what
-
-    def __reduce__(self) -> Any:
-        return self.what
-
-
-@pytest.mark.parametrize(
-    "what",
-    [(os.getpid, ()), (eval, ("1",)), (getattr, (Output, "digest")), (Exception, ("x",))],
-)
-def test_nothing_is_made_or_called(what: Any) -> None:
-    data = packed(AttemptReturn(1, None)) + pickle.dumps(_Calls(*what))
-    with pytest.raises(HandfulError, match="only data is read"):
-        returns(data)
-
-
-def test_no_class_of_the_engine_is_changed() -> None:
-    # the opcodes get a member of Verdict, and give it another value
-    name, changed = _text("fail"), b"}" + _text("_value_") + _text("pass") + b"s"
-    data = b"\x80\x05]ctui_eval.model.states\nVerdict\n" + name + b"\x85R" + changed + b"b0."
-    with pytest.raises(HandfulError):
-        returns(data)
-    assert Verdict.FAIL.value == "fail"
-
-
-def _text(text: str) -> bytes:
-    return b"X" + len(text).to_bytes(4, "little") + text.encode()
-
-
 FULL = Output(
     "text",
     "reasoning",
@@ -137,46 +111,43 @@ WHOLE: list[Return] = [
     CheckReturn(7, Grade(Verdict.PASS, 1.0, "right", {"seen": 1}), "why"),
 ]
 WRONG: list[Any] = [
-    *(-1, 1 << 63, 3, 2.5, math.nan, math.inf, -0.5, True, "text", b"bytes", b"{", b"NaN"),
-    *(
-        b"[" * 100_000,
-        None,
-        [],
-        [1],
-        {"a": 1},
-        {1: 2},
-        (),
-        (1,),
-        ("Output",),
-        set(),
-        bytearray(b"x"),
-    ),
+    *(-1, 1 << 63, 10**4000, 3, 2.5, math.nan, math.inf, -0.5, True, "text", "Zg==", "{"),
+    *(None, [], [1], [None], ["Output"], ["Failure", 1], {}, {"a": 1}, {"a": [[]]}),
 ]
+
+
+def told(attempt: int, form: Any, *files: bytes) -> bytes:
+    """Return a message as bytes, whatever its form is."""
+    return raw(attempt, json.dumps(form).encode(), *files)
+
+
+def raw(attempt: int, form: bytes, *files: bytes) -> bytes:
+    sizes = struct.pack(f"<{len(files)}Q", *map(len, files))
+    return struct.pack("<qII", attempt, len(form), len(files)) + sizes + form + b"".join(files)
 
 
 def changed(form: Any, wrong: Any) -> Iterator[Any]:
     """Give a plain form with one value in it replaced, for each there is."""
     for index, value in enumerate(form):
         before, after = form[:index], form[index + 1 :]
-        yield (*before, wrong, *after)
-        if isinstance(value, tuple):
-            yield from ((*before, inner, *after) for inner in changed(value, wrong))
+        yield [*before, wrong, *after]
+        if isinstance(value, list):
+            yield from ([*before, inner, *after] for inner in changed(value, wrong))
 
 
 @pytest.mark.parametrize("whole", WHOLE, ids=lambda one: type(one).__name__)
 def test_a_field_that_is_not_what_it_has_to_be_makes_its_message_unreadable(whole: Return) -> None:
     refused = 0
     for wrong in WRONG:
-        for form in changed(plain(whole)[2:], wrong):
-            told = (7, (type(whole).__name__, 7, *form))
-            found, other = returns(pickle.dumps(told, protocol=5) + packed(AttemptReturn(8, None)))
+        for form in changed(json.loads(json.dumps(plain(whole)))[2:], wrong):
+            message = told(7, [type(whole).__name__, 7, *form])
+            found, other = returns(message + packed(AttemptReturn(8, None)))
             assert other == AttemptReturn(8, None)  # its neighbours are taken
             assert found.attempt == 7
             if isinstance(found, UnreadableMessage):
                 refused += 1
             else:  # it is one that could have been sent
                 assert returns(packed(found)) == [found]
-                canonical([repr(found)])
     assert refused > 10 * len(plain(whole))
 
 
@@ -188,34 +159,147 @@ def test_a_field_that_is_not_what_it_has_to_be_makes_its_message_unreadable(whol
             replace(FULL, usage=Usage(-5)),
             "reply.usage.input is -5, and has to be a whole number from 0",
         ),
-        (replace(FULL, cost_usd=math.nan), "reply.cost_usd is nan, and has to be a number from 0"),
+        (replace(FULL, cost_usd=math.inf), "reply.cost_usd is inf, and has to be a number from 0"),
+        (replace(FULL, cost_usd=math.nan), "it is no JSON: it holds NaN"),
         (
             replace(FULL, record=AttemptRecord(files=(KeptFile(b"d" * 32, -1),))),
             "reply.record.files[0].size is -1, and has to be a whole number from 0",
         ),
-        (replace(FULL, messages=({"a": math.nan},)), "reply.messages[0] is no JSON: it holds NaN"),
+        (
+            replace(FULL, messages=([],)),  # type: ignore[arg-type]
+            "reply.messages[0] is a list, and has to be a JSON object",
+        ),
     ],
 )
 def test_it_is_said_which_field_is_what(reply: Output, why: str) -> None:
     assert returns(packed(AttemptReturn(7, reply))) == [UnreadableMessage(7, why)]
 
 
-def test_numbers_of_attempts_alone_may_be_below_0_and_are_numbers() -> None:
-    wrong: list[Any] = ["1", None, [], 1.0, True]
-    for attempt in wrong:
-        with pytest.raises(HandfulError):
-            returns(pickle.dumps((attempt, plain(AttemptReturn(1, None)))))
+def test_numbers_of_attempts_alone_may_be_below_0() -> None:
     assert returns(packed(CheckReturn(-3, None))) == [CheckReturn(-3, None)]
 
 
 def test_more_messages_than_are_sent_together_are_none() -> None:
-    one = (1, plain(AttemptReturn(1, None)))
-    assert len(returns(pickle.dumps(one) * HANDFUL)) == HANDFUL
+    one = packed(AttemptReturn(1, None))
+    assert len(returns(one * HANDFUL)) == HANDFUL
     with pytest.raises(HandfulError):
-        returns(pickle.dumps(one) * (HANDFUL + 1))
+        returns(one * (HANDFUL + 1))
 
 
-@pytest.mark.parametrize("data", [b"", b"\x80\x05", b"nonsense", pickle.dumps(3)])
-def test_what_is_no_handful_is_refused(data: bytes) -> None:
-    with pytest.raises(HandfulError):
-        returns(data)
+ENDS = packed(WHOLE[0])
+HOSTILE = {
+    "nothing": b"",
+    "no sizes": b"\x80\x05",
+    "a text": b"nonsense, and more of it than there are sizes in a message",
+    "a number": told(1, 3),
+    "no kind": told(1, []),
+    "a kind that is none": told(1, [["AttemptReturn"], 1, None]),
+    "an object of the engine": told(1, ["Output", "text"]),
+    "an order": packed(AttemptRecall(1)),
+    "a pickle": b"\x80\x04r\xff\xff\xff\x7f.",
+    "more JSON than there is": struct.pack("<qII", 1, 0xFFFFFFFF, 0) + b"[]",
+    "more files than there are": struct.pack("<qII", 1, 2, 0xFFFFFFFF) + b"[]",
+    "a longer file than there is": struct.pack("<qIIQ", 1, 2, 1, 1 << 63) + b"[]",
+    "sizes beyond all bounds": struct.pack("<qII2Q", 1, 2, 2, (1 << 64) - 1, 2) + b"[]",
+    "a half": ENDS[:-1],
+    "empty files": struct.pack("<qII", 1, 2, MOST_FILE_COUNT + 1)
+    + bytes(8 * MOST_FILE_COUNT + 8)
+    + b"[]",
+    "two long ones": packed(AttemptReturn(1, Output("x" * HANDFUL_BYTES))) * 2,
+}
+
+
+@pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE)
+def test_what_is_no_handful_is_refused_and_takes_no_room(data: bytes) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(HandfulError):
+            returns(data)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 4 * HANDFUL_BYTES
+
+
+@pytest.mark.parametrize(
+    ("form", "why"),
+    [
+        (b"[" * 100_000, "nested too deeply"),
+        (b'["AttemptReturn"', "no JSON"),
+        ('["AttemptReturn",1,"é"]'.encode(), "no JSON"),
+        (b"9" * 5_000, "no JSON"),
+        (b"[[]" + b",[]" * 100_000 + b"]", "200,002 values, and at most 150,000"),
+        (b'{"' + b',[\\"' * 100_000, "no JSON"),  # texts that do not end are looked for once
+        (b"[" + b"1" * 700_000 + b"]", "700,002 bytes, and at most 600,000"),
+    ],
+    ids=["deep", "half", "not ascii", "digits", "values", "quotes", "long"],
+)
+def test_json_that_cannot_be_ends_its_attempt_alone(
+    form: bytes, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handful, "MOST_VALUES", 150_000)
+    monkeypatch.setattr(handful, "MOST_TOLD", 600_000)
+    found, other = returns(raw(7, form) + packed(AttemptReturn(8, None)))
+    assert other == AttemptReturn(8, None)
+    assert isinstance(found, UnreadableMessage)
+    assert found.attempt == 7
+    assert why in found.why
+
+
+def test_what_texts_hold_is_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handful, "MOST_VALUES", 1_000)
+    returned = AttemptReturn(1, Output('[{"a\\": 1}, ' * 2_000))
+    assert returns(packed(returned)) == [returned]
+
+
+@pytest.mark.parametrize(
+    ("bound", "most", "returned"),
+    [
+        ("MOST_TOLD", 1_000, AttemptReturn(1, Output("x" * 1_000))),
+        ("MOST_VALUES", 1_000, AttemptReturn(1, Output("x", fields={"a": [1] * 1_000}))),
+        ("MOST_FILES", 1_000, AttemptReturn(1, None, files=(b"x" * 1_001,))),
+        ("MOST_FILE_COUNT", 2, AttemptReturn(1, None, files=(b"", b"", b""))),
+    ],
+)
+def test_what_would_not_be_read_is_not_sent(
+    bound: str, most: int, returned: AttemptReturn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = packed(returned)
+    assert returns(sent) == [returned]
+    monkeypatch.setattr(handful, bound, most)
+    with pytest.raises(OversizedMessageError, match=f"{most:,}"):
+        packed(returned)
+
+
+def test_files_come_with_what_an_attempt_came_to_alone() -> None:
+    form = json.loads(json.dumps(plain(AttemptNews(7, AttemptProgress("running")))))
+    (found,) = returns(told(7, form, b"file"))
+    assert found == UnreadableMessage(7, "it is AttemptNews, and brings files")
+
+
+def test_bytes_that_anybody_changed_are_messages_or_none() -> None:
+    chance = random.Random(7)
+    whole = packed(*WHOLE)
+    refused = unreadable = 0
+    for _ in range(3_000):
+        data = bytearray(whole)
+        for _ in range(chance.choice((1, 1, 2, 8))):
+            at = chance.randrange(len(data))
+            match chance.randrange(3):
+                case 0:
+                    data[at] = chance.randrange(256)
+                case 1:
+                    del data[at : at + chance.randrange(1, 9)]
+                case _:
+                    data[at:at] = chance.choice((b"0", b"-", b"[", b'"', b"\xff" * 4, b"1e999"))
+        try:
+            found = returns(bytes(data))
+        except HandfulError:
+            refused += 1
+            continue
+        unreadable += any(isinstance(one, UnreadableMessage) for one in found)
+        for one in found:
+            if not isinstance(one, UnreadableMessage):
+                assert returns(packed(one)) == [one]
+    assert refused > 100
+    assert unreadable > 100

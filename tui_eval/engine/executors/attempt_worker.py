@@ -22,6 +22,7 @@ from tui_eval.engine.executors.handful import (
     AttemptReturn,
     CheckOrder,
     CheckReturn,
+    OversizedMessageError,
     Return,
     orders,
 )
@@ -182,9 +183,11 @@ class AttemptWorker:
             reply = Failure("bug", f"an error in tui-eval, on {self._where}: {told}")
         news.end()
         files = () if reply is None else await asyncio.to_thread(_files, kept, reply)
-        self._outbox.put(
-            AttemptReturn(order.attempt, reply, context.partial, context.messages, files)
-        )
+        returned = AttemptReturn(order.attempt, reply, context.partial, context.messages, files)
+        try:
+            self._outbox.put(returned)
+        except OversizedMessageError as error:
+            self._outbox.put(AttemptReturn(order.attempt, Failure("too_large", str(error))))
         context.written()  # what a later engine would need is at the engine by then
         if kept.exists():
             with suppress(OSError):

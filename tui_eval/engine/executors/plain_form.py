@@ -1,12 +1,12 @@
-"""Classes as plain data, and back: what is read is looked at field by field.
+"""Classes as JSON values, and back: what is read is looked at field by field.
 
-The plain form of an object is a tuple of its class's name and its fields in their order; JSON in it
-is written out. Whoever reads it says which class it is to be; what a field may hold follows from
-its annotation. Beyond that, numbers are finite and not negative: every one that crosses is a count,
-a size, a price or a time.
+The plain form of an object is a list of its class's name and its fields in their order, but those
+that travel apart (`APART`); bytes are texts in base64. Whoever reads it says which class it is to
+be; what a field may hold follows from its annotation. Beyond that, numbers are finite and not
+negative: every one that crosses is a count, a size, a price or a time.
 """
 
-import json
+import binascii
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
@@ -15,11 +15,8 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Final, TypeAlias, Union, get_args, get_origin, get_type_hints
 
-from tui_eval.model.json import compact
-
-LONGEST: Final = 200_000_000
-"""Characters or bytes of one text: a fifth of what SQLite takes."""
-_compact = compact()
+APART: Final[Mapping[str, bool]] = {"apart": True}
+"""The metadata of a field that is no part of a plain form; it has a default."""
 _GREATEST: Final = (1 << 63) - 1
 """What SQLite holds."""
 
@@ -44,7 +41,7 @@ class PlainFormError(Exception):
 
 
 def plain(value: object) -> tuple[Any, ...]:
-    """Return an object of a dataclass in plain form."""
+    """Return an object of a dataclass in plain form, whose lists may be tuples."""
     made: tuple[Any, ...] = _write_object(value)
     return made
 
@@ -72,11 +69,16 @@ def _write_object(value: Any) -> Any:  # noqa: ANN401
 @cache
 def _writers(kind: type) -> tuple[tuple[str, Write], ...]:
     hints = _hints(kind)
-    return tuple((one.name, _writer(hints[one.name])) for one in fields(kind))
+    return tuple((name, _writer(hints[name])) for name in _names(kind))
 
 
-def _write_json(value: object) -> bytes:
-    return _compact(value).encode("ascii")
+def _names(kind: type) -> list[str]:
+    """Return the names of a class's fields that are part of its plain form."""
+    return [one.name for one in fields(kind) if "apart" not in one.metadata]
+
+
+def _write_bytes(value: bytes | None) -> str | None:
+    return None if value is None else binascii.b2a_base64(value, newline=False).decode("ascii")
 
 
 def _same(value: Any) -> Any:  # noqa: ANN401
@@ -85,10 +87,12 @@ def _same(value: Any) -> Any:  # noqa: ANN401
 
 def _writer(hint: Any) -> Write:  # noqa: ANN401  # a type, or a form of `typing`
     if _is_json(hint):
-        return _write_json
+        return _same
     options = [one for one in _options(hint) if one is not NoneType]
     if any(is_dataclass(one) for one in options):
         return lambda value: None if value is None else _write_object(value)
+    if options == [bytes]:
+        return _write_bytes
     if isinstance(hint, type) and issubclass(hint, Enum):
         return lambda value: value.value
     if get_origin(hint) is tuple:
@@ -105,7 +109,7 @@ def _options(hint: Any) -> tuple[Any, ...]:  # noqa: ANN401
 def _reader(hint: Any) -> Read:  # noqa: ANN401
     """Return what reads what a type says."""
     if _is_json(hint):
-        return _json_object if get_origin(hint) is dict else _json
+        return _json_object if get_origin(hint) is dict else _same
     if len(options := _options(hint)) > 1:
         return _union(options)
     if (known := _SCALARS.get(hint)) is not None:
@@ -143,7 +147,7 @@ def _union(options: tuple[Any, ...]) -> Read:
             return None
         if read_other is not None:
             return read_other(data)
-        name = data[0] if type(data) is tuple and data and type(data[0]) is str else None
+        name = data[0] if type(data) is list and data and type(data[0]) is str else None
         if name not in named:
             raise PlainFormError(f"is {_called(data)}, and has to be one of {', '.join(named)}")
         return named[name](data)
@@ -153,12 +157,12 @@ def _union(options: tuple[Any, ...]) -> Read:
 
 def _object(kind: type) -> Read:
     hints = _hints(kind)
-    names = [one.name for one in fields(kind)]
+    names = _names(kind)
     parts = [_reader(hints[name]) for name in names]
     size = len(parts) + 1
 
     def read(data: Any) -> Any:  # noqa: ANN401
-        if type(data) is not tuple or len(data) != size or data[0] != kind.__name__:
+        if type(data) is not list or len(data) != size or data[0] != kind.__name__:
             raise PlainFormError(f"is {_called(data)}, and has to be a whole {kind.__name__}")
         found: list[Any] = []
         try:
@@ -167,7 +171,7 @@ def _object(kind: type) -> Read:
         except PlainFormError as error:
             error.path.append(f".{names[len(found)]}")
             raise
-        return kind(*found)
+        return kind(**dict(zip(names, found, strict=True)))
 
     return read
 
@@ -185,8 +189,8 @@ def _enum(kind: type[Enum]) -> Read:
 
 def _tuple(read_one: Read) -> Read:
     def read(data: Any) -> Any:  # noqa: ANN401
-        if type(data) is not tuple:
-            raise PlainFormError(f"is {_called(data)}, and has to be a sequence")
+        if type(data) is not list:
+            raise PlainFormError(f"is {_called(data)}, and has to be a list")
         return tuple(_at(f"[{index}]", read_one, one) for index, one in enumerate(data))
 
     return read
@@ -212,15 +216,15 @@ def _at(place: str, read: Read, data: Any) -> Any:  # noqa: ANN401
 def _text(data: Any) -> str:  # noqa: ANN401
     if type(data) is not str:
         raise PlainFormError(f"is {_called(data)}, and has to be a text")
-    if len(data) > LONGEST:
-        raise PlainFormError(f"is longer than {LONGEST:,} characters")
     return data
 
 
 def _bytes(data: Any) -> bytes:  # noqa: ANN401
-    if type(data) is not bytes:
-        raise PlainFormError(f"is {_called(data)}, and has to be bytes")
-    return data
+    text = _text(data)
+    try:
+        return binascii.a2b_base64(text, strict_mode=True)
+    except ValueError:  # of what is not ASCII, too
+        raise PlainFormError("is a text, and has to be one in base64") from None
 
 
 def _truth(data: Any) -> bool:  # noqa: ANN401
@@ -245,10 +249,8 @@ def _number(data: Any) -> float:  # noqa: ANN401
 
 _NAMES: Final[Mapping[type, str]] = {
     str: "a text",
-    bytes: "bytes",
     list: "a list",
     dict: "a table",
-    tuple: "a sequence",
 }
 _SCALARS: Final[Mapping[Any, Read]] = {
     str: _text,
@@ -260,36 +262,15 @@ _SCALARS: Final[Mapping[Any, Read]] = {
 
 
 def _json_object(data: Any) -> Any:  # noqa: ANN401
-    found = _json(data)
-    if type(found) is not dict:
-        raise PlainFormError(f"is {_called(found)}, and has to be a JSON object")
-    return found
-
-
-def _json(data: Any) -> Any:  # noqa: ANN401
-    text = _bytes(data)
-    try:
-        return json.loads(text, parse_constant=_constant)
-    except RecursionError:
-        raise PlainFormError("is nested too deeply to be read") from None
-    except ValueError as error:  # also of a number with too many digits
-        raise PlainFormError(f"is no JSON: {error}") from None
-
-
-def _constant(name: str) -> float:
-    """Read what a number like 1e999 comes to, as JSON is read everywhere; there is no NaN."""
-    if name == "NaN":
-        raise ValueError("it holds NaN")
-    return float(name)
+    if type(data) is not dict:
+        raise PlainFormError(f"is {_called(data)}, and has to be a JSON object")
+    return data
 
 
 def _called(data: Any) -> str:  # noqa: ANN401
-    """Return what a person reads of something that came: short, and never all of it."""
+    """Return what a person reads of a JSON value that came: short, and never all of it."""
     if data is None or isinstance(data, bool | float):
         return "missing" if data is None else str(data)
     if isinstance(data, int):
         return str(data) if data.bit_length() <= 64 else "a number beyond all bounds"
-    for kind, name in _NAMES.items():
-        if isinstance(data, kind):
-            return name
-    return f"a {type(data).__name__}"
+    return _NAMES[type(data)]

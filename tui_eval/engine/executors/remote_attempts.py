@@ -23,6 +23,7 @@ from tui_eval.engine.executors.handful import (
     CheckReturn,
     HandfulError,
     Order,
+    OversizedMessageError,
     Return,
     UnreadableMessage,
     returns,
@@ -48,6 +49,9 @@ REPLY: Final = "worker_reply"
 EXECUTOR: Final = "executor"
 """The kind of a failure because there are no workers any more."""
 
+_AHEAD: Final = 4
+"""What a worker may say of one attempt before the engine has looked at it: a call that was asked
+for and what came of it, the attempt's end, and one to spare."""
 _ENDED: Final = "its worker has ended"
 
 log = logging.getLogger(__name__)
@@ -213,6 +217,8 @@ class RemoteAttempts:
         returned = await self._returned(order, None)
         if isinstance(returned, AttemptReturn):  # the worker is ending
             return Failure(LOST, _ENDED, lost=True)
+        if isinstance(returned, Failure) and not returned.lost:
+            return CheckReturn(order.attempt, None, returned.message)
         return returned
 
     async def _returned(
@@ -233,6 +239,9 @@ class RemoteAttempts:
                 if context is not None and isinstance(recalled, AttemptReturn):
                     context.partial, context.messages = recalled.partial, recalled.messages
             raise
+        except OversizedMessageError as error:
+            worker.outbox.put(AttemptRecall(order.attempt))
+            return Failure("too_large", str(error))
         finally:
             worker.attempts.discard(order.attempt)
             del self._made[order.attempt]
@@ -302,6 +311,9 @@ class RemoteAttempts:
             elif isinstance(message, AttemptNews):
                 if made.context is not None:
                     made.context.relay(message.progress)
+            elif made.told.qsize() >= _AHEAD:
+                self.lost(worker, f"it says more of attempt {message.attempt} than can be")
+                return
             elif isinstance(message, made.awaited):
                 made.told.put_nowait(message)
             else:

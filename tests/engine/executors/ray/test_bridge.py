@@ -17,6 +17,7 @@ import pytest
 import tui_eval
 from tui_eval.engine.executors.ray.frames import frame, next_frame
 
+MOST = 100
 BRIDGE = "tui_eval.engine.executors.ray.bridge"
 PYTHON = platform.python_version()
 OURS = {"tui-eval": tui_eval.__version__, "python": PYTHON}
@@ -48,6 +49,7 @@ class Actor:
     takes: Exception | None = None
     unmade: Exception | None = None
     silent: bool = False
+    sends: list[bytes] = field(default_factory=list)
     taken: list[bytes] = field(default_factory=list)
     begun: bool = False
     killed: bool = False
@@ -73,6 +75,8 @@ class Actor:
     async def _fetch(self) -> list[bytes]:
         if self.silent:
             await asyncio.Event().wait()
+        if self.sends:
+            return [self.sends.pop(0)]
         await self.ends.wait()
         raise ActorDiedError("gone")
 
@@ -162,7 +166,7 @@ def bridge(played: PlayedRay, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
             ours, theirs = socket.socketpair()
             engine = Engine(*await asyncio.open_connection(sock=ours))
             reader, writer = await asyncio.open_connection(sock=theirs)
-            made = module.Bridge(reader, writer, b"setup")
+            made = module.Bridge(reader, writer, b"setup", MOST)
             running = asyncio.create_task(made.run())
             try:
                 yield engine
@@ -228,6 +232,18 @@ async def test_a_worker_that_says_nothing_is_lost_and_ended(
         assert lost["why"] == "it has said nothing for 0.05 s"
         assert played.made[0].killed
         assert (await engine.told("joined"))["worker"] != first["worker"]  # another takes its place
+
+
+async def test_a_worker_that_sends_more_than_is_read_is_lost(
+    played: PlayedRay, bridge: Callable[..., Any]
+) -> None:
+    played.actor = lambda: Actor(dict(OURS), sends=[b"x" * MOST, b"x" * (MOST + 1), b"x"])
+    async with bridge() as engine:
+        worker = (await engine.told("joined"))["worker"]
+        assert (await engine.told("came", "lost"))["is"] == "came"
+        lost = await engine.told("came", "lost")
+    assert lost == {"is": "lost", "worker": worker, "why": "it sent 101 bytes at once"}
+    assert played.made[0].killed
 
 
 async def test_a_worker_that_does_not_take_its_orders_is_lost(

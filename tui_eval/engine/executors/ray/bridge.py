@@ -58,11 +58,24 @@ class Bridge:
     """Starts a worker on each node of a cluster, and carries bytes between them and the engine."""
 
     def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, setup: bytes
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        setup: bytes,
+        most: int,
     ) -> None:
+        """Begin with no worker.
+
+        Args:
+            reader: What the engine says.
+            writer: What it is told.
+            setup: What workers are made of.
+            most: Bytes of a handful that the engine reads.
+        """
         self._reader = reader
         self._writer = writer
         self._setup = setup
+        self._most = most
         self._actors: dict[str, Any] = {}
         """Those that are ready, by name."""
         self._nodes: dict[str, asyncio.Task[None]] = {}
@@ -180,6 +193,9 @@ class Bridge:
         try:
             while True:
                 for handful in await asyncio.wait_for(actor.fetch.remote(), _SILENT_S):
+                    if len(handful) > self._most:
+                        self._lose(name, f"it sent {len(handful):,} bytes at once")
+                        return
                     self._tell({"is": "came", "worker": name}, handful)
         except Exception as error:  # noqa: BLE001 - likewise
             self._lose(name, _why(error, f"it has said nothing for {_SILENT_S:g} s"))
@@ -311,7 +327,7 @@ async def _main() -> None:
         writer.write(frame({"is": "failed", "why": why}))
         await writer.drain()
         return
-    await Bridge(reader, writer, body).run()
+    await Bridge(reader, writer, body, int(head["most"])).run()
     await asyncio.to_thread(ray.shutdown)
 
 

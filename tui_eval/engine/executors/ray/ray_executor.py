@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import IO, Final
 
 from tui_eval.engine.executors.executor import Executor
+from tui_eval.engine.executors.handful import MOST
 from tui_eval.engine.executors.ray.frames import frame, next_frame
 from tui_eval.engine.executors.remote_attempts import RemoteAttempts
 from tui_eval.engine.executors.worker_setup import WorkerSetup
@@ -102,7 +103,8 @@ class RayExecutor(Executor):
         reader, self._writer = await asyncio.open_connection(sock=ours)
         self._listening = asyncio.create_task(self._listen(reader), name="ray")
         self._watching = asyncio.create_task(self._watch(), name="ray's silence")
-        self._say({"do": "start", "address": self._address}, setup.packed())
+        start: JsonObject = {"do": "start", "address": self._address, "most": str(MOST)}
+        self._say(start, setup.packed())
 
     def give(self, worker: str, handful: bytes) -> None:
         """Send messages to a worker."""
