@@ -49,10 +49,14 @@ def _trials_wait_for_no_room(patch: Patch) -> None:
 
 
 def _resume_of_all(patch: Patch) -> None:
-    def reopen(tx: Any, run: int, request: int, *, errored: bool = True) -> int:
-        settled = tx.db.execute("SELECT id FROM trials WHERE run = ?", (run,)).fetchall()
-        return sum(trial_verbs.retry(tx, trial) for (trial,) in settled)
+    def to_reopen(db: Any, run: int, request: int, *, errored: bool = True) -> list[int]:
+        return [row[0] for row in db.execute("SELECT id FROM trials WHERE run = ?", (run,))]
 
+    def reopen(tx: Any, trials: Any, request: int) -> None:
+        for trial in trials:
+            trial_verbs.retry(tx, trial)
+
+    patch(verbs, "to_reopen", to_reopen)
     patch(verbs, "reopen", reopen)
 
 

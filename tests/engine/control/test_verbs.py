@@ -1,6 +1,7 @@
 """What a person asks of a run while it goes on, and after."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
@@ -10,13 +11,14 @@ from tests.servers.fake_bulk import FakeBulk
 from tests.servers.fake_model import Call, FakeModel, Reply, always, hangs, refuse
 from tests.support import writing
 from tests.waiting import until
-from tui_eval.engine.control import request_handler, verbs
+from tui_eval.engine.control import verbs
 from tui_eval.engine.control.submit import ask
 from tui_eval.engine.engine import Engine
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.store import lease, requests
 from tui_eval.store.connection import open_writable
 from tui_eval.store.requests import Verb
+from tui_eval.store.tx import Tx
 from tui_eval.store.write import run_writes
 from tui_eval.store.writer import transact
 from tui_eval.targets.model.model_target import ModelTarget
@@ -478,8 +480,8 @@ async def test_a_request_whose_engine_died_goes_on_where_it_was(
         ids = [trial.id for trial in harness.trials(run)]
         request = ask(harness.path, run, verb, {"trials": [*ids]})
         with monkeypatch.context() as patch:
-            patch.setattr(request_handler, "_PORTION", 2)
-            patch.setattr(verbs, "answer_for", lambda *_: 1 / 0)
+            patch.setattr(verbs, "PORTION", 2)
+            patch.setattr(verbs, "answer_for", lambda *_, **__: 1 / 0)
             with pytest.raises(ExceptionGroup):
                 await Engine(harness.path, run).run()
         harness.write("UPDATE runs SET lease_pid = NULL, lease_beat = 0.0")
@@ -492,3 +494,40 @@ async def test_a_request_whose_engine_died_goes_on_where_it_was(
     assert server.counts["q0"] == 1
     assert server.counts["q2"] == (2 if verb is Verb.RETRY else 1)
     assert not harness.sql("SELECT * FROM meta WHERE name LIKE 'request %'")
+
+
+async def test_a_resume_opens_trials_in_portions_and_goes_on_where_its_engine_died(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = refuse(400, "no")
+    async with FakeModel(script=lambda _: refused) as server:
+        run = await harness.run(suite(server.base_url, 5))
+        assert harness.counts(run).error == 5
+        server.script = None
+        server.counts.clear()
+        reopen, portions = verbs.reopen, list[int]()
+
+        def dying(tx: Tx, trials: Sequence[int], request: int) -> None:
+            if len(portions) == 1:
+                raise ZeroDivisionError
+            portions.append(len(trials))
+            reopen(tx, trials, request)
+
+        request = ask(harness.path, run, Verb.RESUME)
+        with monkeypatch.context() as patch:
+            patch.setattr(verbs, "PORTION", 2)
+            patch.setattr(verbs, "reopen", dying)
+            with pytest.raises(ExceptionGroup):
+                await Engine(harness.path, run).run()
+        assert portions == [2]
+        assert harness.sql("SELECT count(*) FROM moves WHERE request = ?", request) == [(2,)]
+        harness.write("UPDATE runs SET lease_pid = NULL, lease_beat = 0.0")
+        # what it had opened has failed anew by then: it is not opened a second time
+        again = harness.trial(run, "c0").id
+        harness.write("UPDATE trials SET state = 'error', verdict = NULL WHERE id = ?", again)
+        await Engine(harness.path, run).run()
+    assert harness.request(request).outcome == "accepted"
+    assert (harness.counts(run).passed, harness.counts(run).error) == (4, 1)
+    assert all(server.counts[f"q{i}"] == 1 for i in range(1, 5))
+    assert server.counts["q0"] <= 1  # by the engine that died, at most
+    assert harness.sql("SELECT count(*) FROM moves WHERE request = ?", request) == [(5,)]

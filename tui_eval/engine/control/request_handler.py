@@ -27,8 +27,6 @@ from tui_eval.store.write import request_moves, run_writes, trial_verbs
 from tui_eval.suites.spec import Suite
 from tui_eval.targets.base import at_most
 
-_PORTION = 200
-"""Trials that are moved in one transaction; others' facts come in between."""
 _NO_ROOM = "disk"
 """The word of `stopped_by` for a run that waits for room."""
 _ONLY_RETRIES: Final = ", for what is retried: all else is asked in bulk"
@@ -172,8 +170,8 @@ class RequestHandler:
             replaced=replaced,
         )
         found = MoveResult(begun)
-        for begin in range(0, len(trials), _PORTION):
-            portion = trials[begin : begin + _PORTION]
+        for begin in range(0, len(trials), verbs.PORTION):
+            portion = trials[begin : begin + verbs.PORTION]
 
             def apply(tx: Tx, trials: Sequence[int] = portion) -> MoveResult:
                 return move(tx, trials)
@@ -294,8 +292,10 @@ class RequestHandler:
         self._workers.spend_caps.caps = self._session.caps()
         await self._writer.write(partial(run_writes.set_settings, run=self._run, settings=settings))
         errored = request.args.get("errored") != "leave" and self._session.settings.sweep is None
-        reopen = partial(verbs.reopen, run=self._run, request=request.id, errored=errored)
-        await self._writer.write(reopen)
+        trials = await self._reading.call(verbs.to_reopen, self._run, request.id, errored=errored)
+        for begin in range(0, len(trials), verbs.PORTION):
+            portion = trials[begin : begin + verbs.PORTION]
+            await self._writer.write(partial(verbs.reopen, trials=portion, request=request.id))
         self.paused, self._lacking = False, None
         left = await self._reading.call(open_count, self._run)
         await self._say(request, verbs.resumed(left), RunState.RUNNING)

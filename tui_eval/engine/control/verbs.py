@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from tui_eval.engine.control import hand_grades
 from tui_eval.engine.control.refusal import Refusal
@@ -34,6 +34,9 @@ _WHICH: dict[str, str] = {
         if which not in (TrialOutcome.PASSED, TrialOutcome.UNMET)
     },
 }
+
+PORTION: Final = 200
+"""Trials that are moved in one transaction; others' facts come in between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,49 +324,56 @@ def _refusal(tx: Tx, verb: Verb, trial: int) -> Refusal:
     return Refusal(Outcome.CLOSED, f"has no output to score ({state})")
 
 
-def reopen(tx: Tx, run: int, request: int, *, errored: bool = True) -> int:
-    """Resume: errored trials run again, ungraded ones are judged again, cancelled ones stay.
+def to_reopen(
+    db: sqlite3.Connection, run: int, request: int, *, errored: bool = True
+) -> Sequence[int]:
+    """Return the trials that a resume opens (`reopen`), in dataset order, and has not yet.
 
     An output that was cut short or filtered is not judged again: nothing would change.
 
     Args:
-        tx: The transaction.
+        db: The connection.
         run: The run.
-        request: The request to resume it.
+        request: The request to resume it: an engine that died may have begun.
         errored: Whether errored trials run again; else they stay as they are.
-
-    Returns:
-        How many trials are open now that were not.
     """
-    begun = request_moves.moved_count(tx.db, request)  # by an engine that died
-    broken = selected(tx.db, run, {"which": TrialOutcome.ERRORS})
-    ungraded = _ids(
-        tx.db,
+    chosen = _ids(
+        db,
         f"SELECT t.id FROM trials t WHERE t.run = ? AND {STANDS[TrialOutcome.UNGRADED]} "  # noqa: S608
         "AND t.state = 'done' AND EXISTS (SELECT 1 FROM scores s INDEXED BY scores_unmet "
         "WHERE s.trial = t.id AND s.current = 1 AND s.verdict <> 'pass' "
         "AND s.verdict = 'ungraded' AND s.source = 'judge') ORDER BY t.place",
         run,
     )
-    if begun:
-        broken = request_moves.not_moved_yet(tx.db, request, broken)
-        ungraded = request_moves.not_moved_yet(tx.db, request, ungraded)
-    # what failed after its output was there needs no new one
-    moved = sum(
-        trial_verbs.rescore(tx, trial, keep_findings=True, request=request)
-        or trial_verbs.retry(tx, trial, request, afresh=False)
-        for trial in broken
-        if errored
-    )
-    for trial in ungraded:
+    if errored:
+        chosen = array("q", [*selected(db, run, {"which": TrialOutcome.ERRORS}), *chosen])
+    if request_moves.moved_count(db, request):
+        return request_moves.not_moved_yet(db, request, chosen)
+    return chosen
+
+
+def reopen(tx: Tx, trials: Sequence[int], request: int) -> None:
+    """Resume: errored trials run again, ungraded ones are judged again, cancelled ones stay.
+
+    Args:
+        tx: The transaction.
+        trials: Some of those that `to_reopen` has found.
+        request: The request to resume their run.
+    """
+    for trial in trials:
+        row = tx.db.execute("SELECT state FROM trials WHERE id = ?", (trial,)).fetchone()
+        if TrialState(row[0]) is TrialState.ERROR:
+            # what failed after its output was there needs no new one
+            if not trial_verbs.rescore(tx, trial, keep_findings=True, request=request):
+                trial_verbs.retry(tx, trial, request, afresh=False)
+            continue
         names = tx.db.execute(
             "SELECT scorer FROM scores WHERE trial = ? AND current = 1 AND verdict = 'ungraded'",
             (trial,),
         ).fetchall()
-        moved += trial_verbs.rescore(
-            tx, trial, [str(name) for (name,) in names], keep_findings=True, request=request
-        )
-    return moved
+        if names:  # of none, all would be made anew
+            lacking = [str(name) for (name,) in names]
+            trial_verbs.rescore(tx, trial, lacking, keep_findings=True, request=request)
 
 
 def resumed(left: int) -> RequestAnswer:

@@ -35,6 +35,12 @@ def request(db: sqlite3.Connection, request_id: int) -> RequestRow | None:
     return None if row is None else _request(row)
 
 
+def is_pending(db: sqlite3.Connection, request_id: int) -> bool:
+    """Return whether a request is there and not answered yet; what it asks for is not read."""
+    row = db.execute("SELECT outcome IS NULL FROM requests WHERE id = ?", (request_id,)).fetchone()
+    return row is not None and bool(row[0])
+
+
 def stopping(db: sqlite3.Connection, run: RunRow) -> bool:
     """Return whether the engine that works on a run is about to leave it, as it was asked to."""
     if not run.live:
