@@ -42,7 +42,7 @@ _COMMANDS: dict[str, _Entry] = {
     "run": _Entry("run", "Run suites in the foreground: progress, summary, exit code."),
     "check": _Entry("suites.check", "Validate suites and say what would run."),
     "runs": _Entry("results.show", "List runs."),
-    "show": _Entry("results.show", "Show a run's summary, its failures, or one case in full."),
+    "show": _Entry("results.show", "Show a run's summary, what did not pass, or one case in full."),
     "trace": _Entry("results.trace", "Tell what happened to a case, in order of time."),
     "watch": _Entry("app", "Open the app on a run, live or finished."),
     "resume": _Entry("control", "Finish what is missing of a run."),

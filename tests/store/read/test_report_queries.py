@@ -17,6 +17,7 @@ from tui_eval.store.read import report_queries, run_queries
 from tui_eval.store.read.figures import chunk_queries
 from tui_eval.store.read.figures.chunk_queries import ScorerRow
 from tui_eval.store.read.report_queries import ErrorRow
+from tui_eval.store.search.views import TrialOutcome
 from tui_eval.store.write import attempt_writes, run_writes, score_writes, trial_moves, trial_verbs
 from tui_eval.store.write.run_writes import NewTrial
 
@@ -201,7 +202,9 @@ def test_lines_of_all_pages_are_the_whole_run(
     assert (lines[3].text, lines[3].state, lines[3].verdict) == ("Paris", "done", Verdict.FAIL)
     assert [found.verdict for found in lines[3].scores] == [Verdict.FAIL, Verdict.PASS]
     assert (lines[3].usage.input, lines[3].cost_usd, lines[3].finish_reason) == (10, 0.001, "stop")
-    assert [line.place for line in report_queries.lines(db, made.run, failed=True)] == [3]
+    assert [line.place for line in report_queries.lines(db, made.run, (TrialOutcome.FAILED,))] == [
+        3
+    ]
 
 
 def test_settled_lines_stream_as_they_settled_and_each_once(

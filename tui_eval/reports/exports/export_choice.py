@@ -8,6 +8,7 @@ from tui_eval.reports.comparison.baseline.base import RunBase
 from tui_eval.store.read import report_queries, run_queries
 from tui_eval.store.read.report_queries import TrialLine
 from tui_eval.store.rows import ColumnRow, RunRow
+from tui_eval.store.search.views import TrialOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,8 @@ class ExportChoice:
 def chosen_lines(db: sqlite3.Connection, run: RunRow, choice: ExportChoice) -> Iterator[TrialLine]:
     """Stream the trials that are exported, in dataset order: a run's size costs no memory."""
     wanted = {column.name for column in chosen_columns(db, run, choice)}
-    for line in report_queries.lines(db, run.id, failed=choice.failed):
+    which = (TrialOutcome.FAILED,) if choice.failed else ()
+    for line in report_queries.lines(db, run.id, which):
         if line.column in wanted:
             yield line
 

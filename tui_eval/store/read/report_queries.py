@@ -5,7 +5,7 @@ Several of these belong together in one moment: see `moment`.
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,6 +17,7 @@ from tui_eval.model.outputs.output import Usage
 from tui_eval.model.states import TrialState, Verdict
 from tui_eval.store.read.figures.call_spending import unanswered_attempt
 from tui_eval.store.read.trials import attempt_queries, conversation_queries, output_queries
+from tui_eval.store.search.views import STANDS, TrialOutcome
 from tui_eval.store.text import dump, load, pack, unpack, unpack_text
 
 _PAGE = 500
@@ -221,16 +222,18 @@ def mean_output_tokens(db: sqlite3.Connection, suite: str, column: str) -> float
     return None if row[0] is None else float(row[0])
 
 
-def lines(db: sqlite3.Connection, run_id: int, *, failed: bool = False) -> Iterator[TrialLine]:
+def lines(
+    db: sqlite3.Connection, run_id: int, which: Collection[TrialOutcome] = ()
+) -> Iterator[TrialLine]:
     """Stream a run's trials in dataset order, whole; a page at a time, so no reader holds the WAL.
 
     Args:
         db: The connection.
         run_id: The run.
-        failed: Only those whose verdict is `fail`.
+        which: Only those that stand so; empty: all.
     """
-    which = "AND t.verdict = 'fail'" if failed else ""
-    query = f"{_LINE}WHERE t.run = ? AND t.place > ? {which} ORDER BY t.place LIMIT ?"
+    stands = " OR ".join(f"({STANDS[one]})" for one in which) or "1"
+    query = f"{_LINE}WHERE t.run = ? AND t.place > ? AND ({stands}) ORDER BY t.place LIMIT ?"
     after = -1
     while page := db.execute(query, (run_id, after, _PAGE)).fetchall():
         yield from _whole(db, page)

@@ -108,6 +108,23 @@ def test_where_nothing_failed_it_says_so_and_what_else_did_not_pass(
     assert re.match("nothing failed of 3 trials; 3 (errored|ungraded): `tui-eval show ", done.err)
 
 
+def test_errors_and_what_is_ungraded_are_told_with_their_reasons(
+    place: Place, tui_eval: Command
+) -> None:
+    tui_eval("run", place.suite(n=3, target="faults = { empty = 1.0 }"))
+    found = [tui_eval("show", "last", which) for which in ("--errors", "--ungraded")]
+    listed, none = sorted(found, key=lambda done: not done.out)
+    assert [line.split()[0] for line in listed.out.splitlines()] == ["case-0", "case-1", "case-2"]
+    assert all(": " in line for line in listed.out.splitlines())
+    assert re.match("nothing (errored|is ungraded) of 3 trials; 3 ", none.err)
+    both = ("show", "last", "--errors", "--ungraded", "--failed")
+    assert tui_eval(*both).out == listed.out
+    whole = json.loads(tui_eval(*both, "--json").out)
+    assert [trial["case_id"] for trial in whole["trials"]] == ["case-0", "case-1", "case-2"]
+    refused = tui_eval("show", "last", "--case", "case-0", "--errors")
+    assert (refused.code, "--case and --errors exclude" in refused.err) == (2, True)
+
+
 def test_one_case_is_told_in_full(place: Place, tui_eval: Command) -> None:
     tui_eval("run", place.suite())
     told = tui_eval("show", "last", "--case", "case-1").out

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tui_eval.model.json import Json, JsonObject
     from tui_eval.store.files import FileStore
     from tui_eval.store.rows import RunRow, TrialRow
+    from tui_eval.store.search.views import TrialOutcome
 
 _NONE = "there are no runs yet; `tui-eval run SUITE` makes one"
 
@@ -71,6 +72,13 @@ class _Shown:
     failed: Annotated[
         bool, click.option("--failed", is_flag=True, help="Every trial that failed, and why.")
     ]
+    errors: Annotated[
+        bool, click.option("--errors", is_flag=True, help="Every trial that errored, and why.")
+    ]
+    ungraded: Annotated[
+        bool,
+        click.option("--ungraded", is_flag=True, help="Every trial that is ungraded, and why."),
+    ]
     files: Annotated[
         bool,
         click.option(
@@ -88,14 +96,26 @@ class _Shown:
         ),
     ]
 
+    @property
+    def which(self) -> "tuple[TrialOutcome, ...]":
+        """How the trials stand that are listed; empty: none are."""
+        from tui_eval.store.search.views import TrialOutcome
+
+        chosen = {
+            TrialOutcome.FAILED: self.failed,
+            TrialOutcome.ERRORS: self.errors,
+            TrialOutcome.UNGRADED: self.ungraded,
+        }
+        return tuple(outcome for outcome, wanted in chosen.items() if wanted)
+
     def check(self) -> None:
         """See that they go together.
 
         Raises:
             UsageError: they do not.
         """
-        if self.cases and self.failed:
-            raise click.UsageError("--case and --failed exclude each other")
+        if self.cases and self.which:
+            raise click.UsageError(f"--case and --{self.which[0]} exclude each other")
         if self.files and not self.cases:
             raise click.UsageError("--files needs --case ID: which one?")
         if not self.files and (self.target is not None or self.epoch is not None):
@@ -108,10 +128,10 @@ class _Shown:
 @json_option
 @store_option
 def show(name: str, shown: _Shown, as_json: bool, store: Path | None) -> None:
-    """Show a run's summary, its failures, or one case in full.
+    """Show a run's summary, what did not pass, or one case in full.
 
-    With --json it is the run's document; --case and --failed add the trials they name to it,
-    --files what programs changed.
+    With --json it is the run's document; --case, --failed, --errors and --ungraded add the trials
+    they name to it, --files what programs changed.
     """
     from tui_eval.cli.named.runs import readable
     from tui_eval.store.files import FileStore
@@ -233,8 +253,8 @@ def _document(
             for case_id in dict.fromkeys(shown.cases)
             for line in report_queries.lines_of_case(db, run.id, case_id)
         )
-    elif shown.failed:
-        whole["trials"] = map(made.json, report_queries.lines(db, run.id, failed=True))
+    elif shown.which:
+        whole["trials"] = map(made.json, report_queries.lines(db, run.id, shown.which))
     return whole
 
 
@@ -247,13 +267,13 @@ def _print(db: "sqlite3.Connection", run: "RunRow", shown: _Shown) -> None:
     from tui_eval.store.opening.store_file import place_of
 
     ink = AnsiStyle(streams.coloured())
-    if shown.failed:
+    if shown.which:
         found = False
-        for line in failures(db, run.id, ink):
+        for line in failures(db, run.id, ink, shown.which):
             streams.say(line)
             found = True
         if not found:
-            streams.tell(_none_failed(db, run))
+            streams.tell(_none_stand_so(db, run, shown.which))
     elif not shown.cases:
         of = results(db, run.id)
         width, store = streams.width(), place_of(db)
@@ -265,15 +285,24 @@ def _print(db: "sqlite3.Connection", run: "RunRow", shown: _Shown) -> None:
             streams.say(line)
 
 
-def _none_failed(db: "sqlite3.Connection", run: "RunRow") -> str:
-    """Say that nothing failed, and what did not pass all the same."""
+def _none_stand_so(
+    db: "sqlite3.Connection", run: "RunRow", which: "tuple[TrialOutcome, ...]"
+) -> str:
+    """Say that no trial stands so, and what did not pass all the same."""
     from tui_eval.format import many
     from tui_eval.store.read.run_counts import board
+    from tui_eval.store.search.views import TrialOutcome
 
+    said_of = {
+        TrialOutcome.FAILED: "failed",
+        TrialOutcome.ERRORS: "errored",
+        TrialOutcome.UNGRADED: "is ungraded",
+    }
     total = board(db, run.id)[0]
     others = [
-        f"{number} {word}"
+        f"{number:,} {word}"
         for number, word in (
+            (total.failed, "failed"),
             (total.error, "errored"),
             (total.ungraded, "ungraded"),
             (total.cancelled, "cancelled"),
@@ -281,5 +310,5 @@ def _none_failed(db: "sqlite3.Connection", run: "RunRow") -> str:
         )
         if number
     ]
-    said = f"nothing failed of {many(total.total, 'trial')}"
+    said = f"nothing {' or '.join(said_of[one] for one in which)} of {many(total.total, 'trial')}"
     return f"{said}; {', '.join(others)}: `{command_name()} show {run.name}`" if others else said
