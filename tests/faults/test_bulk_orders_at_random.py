@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.engine.bulk.bulk_runs import SOON
+from tests.engine.bulk.bulk_runs import SOON, killed
 from tests.engine.harness import RUBRIC, Harness, suite
 from tests.engine.judging.bulk.judged_runs import Grading, open_ones
 from tests.engine.judging.bulk.test_call_home import first_lines_usd
@@ -85,6 +85,16 @@ class Orders:
                     trials = [one.id for one in self.harness.trials(self.run)]
                     self.say(Verb(verb), trials=self.draw.sample(trials, min(3, len(trials))))
 
+    async def killed(self) -> None:
+        """Have an engine of its own work for a moment, and kill it."""
+        async with killed(self.harness, self.run):
+            attempts = "SELECT count(*) FROM attempts"
+            before = self.harness.sql(attempts)[0][0]
+            async with asyncio.timeout(10):
+                while self.harness.sql(attempts)[0][0] == before and self.draw.random() < 0.99:
+                    await asyncio.sleep(0.01)
+            await asyncio.sleep(self.draw.random() * 0.1)
+
     async def worked(self) -> None:
         """Have an engine work until it leaves, and give it orders."""
         engine = Engine(self.harness.path, self.run, polling=SOON)
@@ -148,8 +158,14 @@ def assert_told(harness: Harness, run: int, server: FakeBulk) -> None:
     assert sum(in_bulk) == pytest.approx(first_lines_usd(server))
 
 
-async def obeys(harness: Harness, seed: int) -> None:
-    """Give a run orders until it is done, and see what it has come to."""
+async def obeys(harness: Harness, seed: int, kills: float = 0.0) -> None:
+    """Give a run orders until it is done, and see what it has come to.
+
+    Args:
+        harness: Where it is.
+        seed: Draws all there is to draw.
+        kills: How likely an engine is killed before another one is given orders.
+    """
     draw = random.Random(seed)
     grading = Grading()
 
@@ -165,6 +181,8 @@ async def obeys(harness: Harness, seed: int) -> None:
         run = harness.create(of)
         orders = Orders(harness, run, draw, highest=of.run.max_cost_usd or 0.0)
         for _ in range(draw.randrange(5)):
+            if draw.random() < kills:
+                await orders.killed()
             await orders.worked()
             assert spent_usd(harness) <= orders.highest * 1.001, orders.said
             if harness.row(run).state == "done":
@@ -183,3 +201,12 @@ async def test_a_run_in_bulk_keeps_to_orders_and_caps(
 ) -> None:
     monkeypatch.setattr(model_bulk, "SETTLE_S", 0.0)
     await obeys(harness, seed)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("further", range(1, 21))
+async def test_many_runs_do_and_engines_are_killed(
+    harness: Harness, seed: int, further: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_bulk, "SETTLE_S", 0.0)
+    await obeys(harness, seed + further, kills=0.4)

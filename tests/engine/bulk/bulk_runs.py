@@ -1,9 +1,10 @@
 """Runs whose target is asked in bulk, on a simulated provider."""
 
 import asyncio
+import sys
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from tests.engine.harness import Harness, suite
@@ -58,6 +59,20 @@ async def working(harness: Harness, of: Suite) -> AsyncIterator[tuple[int, Engin
         yield run, engine
     finally:
         await asyncio.wait_for(task, 30)
+
+
+@asynccontextmanager
+async def killed(harness: Harness, run: int) -> AsyncIterator[None]:
+    """Have an engine work on a run until the block ends, and kill it then."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.engine.bulk.worker", str(harness.path), str(run)
+    )
+    try:
+        yield
+    finally:
+        with suppress(ProcessLookupError):  # it has left before
+            process.kill()
+        await process.wait()
 
 
 def states(harness: Harness, run: int) -> Counter[str]:

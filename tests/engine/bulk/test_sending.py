@@ -3,13 +3,10 @@
 import asyncio
 import os
 import random
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
 
-from tests.engine.bulk.bulk_runs import SOON, bulk_suite, executed, states
+from tests.engine.bulk.bulk_runs import SOON, bulk_suite, executed, killed, states
 from tests.engine.harness import Harness
 from tests.servers.bulk_ledger import BulkFaults
 from tests.servers.fake_bulk import Die, FakeBulk, Refuse, nth
@@ -17,19 +14,6 @@ from tests.waiting import until
 from tui_eval.engine.control.submit import ask
 from tui_eval.engine.engine import Engine
 from tui_eval.store.requests import Verb
-
-
-@asynccontextmanager
-async def killed(harness: Harness, run: int) -> AsyncIterator[None]:
-    """Have an engine work on a run until the block ends, and kill it then."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.engine.bulk.worker", str(harness.path), str(run)
-    )
-    try:
-        yield
-    finally:
-        process.kill()
-        await process.wait()
 
 
 async def goes_on(harness: Harness, run: int) -> None:

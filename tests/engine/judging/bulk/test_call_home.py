@@ -2,9 +2,8 @@
 
 import asyncio
 import json
-import sys
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, closing
+from collections.abc import Mapping
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from tests.engine.bulk.bulk_runs import (
     SOON,
     bulk_suite,
     executed,
+    killed,
     run_bulk,
     states,
     working,
@@ -28,7 +28,7 @@ from tests.engine.judging.bulk.judged_runs import (
     open_ones,
 )
 from tests.servers.bulk_ledger import BulkFaults
-from tests.servers.fake_bulk import Die, FakeBulk, Refuse, nth
+from tests.servers.fake_bulk import BulkCall, Die, FakeBulk, Refuse, nth
 from tests.servers.fake_judge import by_number
 from tests.waiting import until
 from tui_eval.engine.engine import Engine
@@ -161,19 +161,6 @@ async def test_a_cancelled_run_is_ended_at_the_provider(harness: Harness) -> Non
     assert states(harness, run) == {"cancelled": 5}
 
 
-@asynccontextmanager
-async def killed(harness: Harness, run: int) -> AsyncIterator[None]:
-    """Have an engine work on a run until the block ends, and kill it then."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.engine.bulk.worker", str(harness.path), str(run)
-    )
-    try:
-        yield
-    finally:
-        process.kill()
-        await process.wait()
-
-
 @pytest.mark.parametrize(
     "moment",
     [
@@ -302,14 +289,19 @@ def _usage(row: dict[str, Any]) -> tuple[int, int] | None:
 
 async def test_what_was_not_put_together_wholly_goes_with_the_rest(harness: Harness) -> None:
     grading = Grading()
-    async with FakeBulk(grading) as server:
+
+    def script(call: BulkCall) -> None:
+        if (call.kind, call.n) == ("live", 5):
+            server.hold("live")
+
+    async with FakeBulk(grading, script=script) as server:
         of = bulk_judged(server, 8, judge={"batch_size": 1}, run={"concurrency": 1})
         run = harness.create(of)
         engine = Engine(harness.path, run, polling=SOON)
         work = asyncio.create_task(engine.run())
         written = "SELECT count(*) FROM judge_calls"
         await until(lambda: harness.sql(written)[0][0] >= 3)
-        server.hold("live")
+        await server.happened("live", 5)
         engine.abort()
         await work
         server.release("live")
