@@ -129,7 +129,7 @@ def test_an_engine_that_says_nothing_is_told(tmp_path: Path) -> None:
         (b"[1]", "should be"),
         (b"\xff\xfe", "Invalid JSON"),
         (b'{"run": 3}', "run: Input should be a valid string"),
-        (b" " * 70_000, "too large"),
+        (b" " * 70_000, "larger than what an engine writes (64 kB)"),
     ],
 )
 def test_what_is_no_post_is_told_and_left_out(content: bytes, why: str, tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_names_draw_nothing(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_yet_is_empty(tmp_path: Path) -> None:
     board = read_board(tmp_path / "later", NOW)
     assert not board.ended
-    assert "no run has posted here yet" in board_text(board, NOW, 80, AnsiStyle())
+    assert "no run has written here yet" in board_text(board, NOW, 80, AnsiStyle())
 
 
 async def test_an_engine_posts_while_it_works_and_how_it_ended(

@@ -150,7 +150,7 @@ def _read(file: Path) -> BoardPost:
     with file.open("rb") as opened:
         content = opened.read(_LARGEST + 1)
     if len(content) > _LARGEST:
-        raise ValueError("too large for a post")
+        raise ValueError("larger than what an engine writes (64 kB)")
     return BoardPost.from_json(content)
 
 

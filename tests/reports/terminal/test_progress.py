@@ -12,7 +12,7 @@ HALF = Counts(
 )  # fmt: skip
 RATE = 460 / 638
 BULK = (
-    "bulk 0 of 790, 3 consignments, ends 11-24 17:30; judge bulk 0 of 250, 97 consignments",
+    "bulk 0 of 790, 3 consignments, by 11-24 17:30; judge bulk 0 of 250, 97 consignments",
     "bulk 0 of 790; judge bulk 0 of 250",
 )
 

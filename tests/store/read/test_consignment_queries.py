@@ -29,12 +29,12 @@ def test_how_far_a_consignment_is_stands_with_its_trials_and_is_summed(
     do(db, consign)
     waiting = [trial.waiting for trial in trial_rows.trials_from(db, made.run, 0, 9)]
     assert waiting == [
-        "bulk 1/2, 1 of 2, ends 01-02 14:20",
-        "bulk 1/2, 1 of 2, ends 01-02 14:20",
-        "bulk 2/2, 0 of 1, ends 01-02 14:20",
+        "bulk 1/2, 1 of 2, by 01-02 14:20",
+        "bulk 1/2, 1 of 2, by 01-02 14:20",
+        "bulk 2/2, 0 of 1, by 01-02 14:20",
     ]
     found = consignment_queries.bulk_progress(db, made.run)
-    words = "bulk 1 of 3, 2 consignments, ends 01-02 14:20"
+    words = "bulk 1 of 3, 2 consignments, at the latest 01-02 14:20"
     assert consignment_queries.progress_words(found) == words
     do(db, lambda tx: tx.db.execute("UPDATE consignments SET state = 'ended'"))
     found = consignment_queries.bulk_progress(db, made.run)
@@ -42,7 +42,8 @@ def test_how_far_a_consignment_is_stands_with_its_trials_and_is_summed(
     assert consignment_queries.progress_words(found) == words, "results are taken, nothing ends"
     do(db, lambda tx: tx.db.execute("UPDATE consignments SET state = 'forming', requests = 0"))
     found = consignment_queries.bulk_progress(db, made.run)
-    forms = ("bulk, being put together, 2 consignments", "bulk, being put together")
+    long = "bulk, being put together, 2 consignments"
+    forms = (long, long, "bulk, being put together")
     assert consignment_queries.progress_forms(found) == forms
     (tried,) = trial_rows.attempts(db, made.trials[2])
     assert tried.bulk == SentInBulk(2, "batch1", "forming", None)

@@ -62,5 +62,5 @@ async def test_rows_in_view_say_how_far_it_is_by_now(store: Path, size: tuple[in
         for done in (0, 2, 5):
             told(done)
             await all_say(f"bulk 1/1, {done} of 6")
-            await until_shown(pilot, f"bulk {done} of 6, ends ")
+            await until_shown(pilot, f"bulk {done} of 6, ")
         assert "about" not in lines(app)[0], "nobody knows when it ends"

@@ -23,5 +23,5 @@ def test_a_run_that_waits_for_a_provider_says_so_and_not_that_all_is_well(store:
     assert previewed(one)[-1] == "nothing is scored yet"
     of = (BulkProgress(2, 0, 700, 12, 10**10), BulkProgress(1, 0, 200, 0, 10**10, "judge"))
     waits = ListedRun(one.run, one.stamp, one.total, one.columns, bulk=of)
-    assert previewed(waits)[-2].startswith("bulk 12 of 700, 2 consignments, ends ")
+    assert previewed(waits)[-2].startswith("bulk 12 of 700, 2 consignments, ")
     assert previewed(waits, 60)[-2] == "bulk 12 of 700; judge bulk 0 of 200"

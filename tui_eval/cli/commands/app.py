@@ -48,7 +48,7 @@ def open_app(ctx: click.Context, paths: tuple[Path, ...], store: Path | None) ->
     "--board",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Show the runs that `run --board DIR` has posted there, with their sum.",
+    help="Show how far the runs of `run --board DIR` are, with their sum.",
 )
 @click.option("--json", "as_json", is_flag=True, help="With --board: print one JSON document.")
 @store_option

@@ -28,10 +28,10 @@ def board_text(of: Board, now: float, width: int, ink: AnsiStyle, height: int | 
     unreadable = [
         line
         for one in of.unreadable
-        for line in folded(visible_line(f"no post: {one}", 200), width)
+        for line in folded(visible_line(f"not read: {one}", 200), width)
     ]
     if not of.entries:
-        lines = folded("no run has posted here yet; `tui-eval run SUITE --board DIR` does", width)
+        lines = folded("no run has written here yet; `tui-eval run SUITE --board DIR` does", width)
     elif height is None:
         lines = table(_columns(of, of.entries, now), width, ink)
     else:

@@ -11,11 +11,11 @@ WORDS: Final = (
     "WHEN k.state = 'sent' THEN printf(', %,d of %,d', ifnull(k.done, 0), k.requests) "
     "ELSE ', results are taken' END || CASE WHEN k.state = 'sent' AND k.ends_by IS NOT NULL "
     "THEN strftime(CASE WHEN date(k.ends_by, 'unixepoch', 'localtime') = date('now', 'localtime') "
-    "THEN ', ends %H:%M' ELSE ', ends %m-%d %H:%M' END, k.ends_by, 'unixepoch', 'localtime') "
+    "THEN ', by %H:%M' ELSE ', by %m-%d %H:%M' END, k.ends_by, 'unixepoch', 'localtime') "
     "ELSE '' END"
 )
-"""How far a consignment `k` is: `bulk 2/3, 812 of 1,000, ends 14:20`; on another day than
-today `ends 11-24 14:20`. A judge's is `judge bulk …`."""
+"""How far a consignment `k` is: `bulk 2/3, 812 of 1,000, by 14:20`, when the provider gives up what
+is not done; on another day than today `by 11-24 14:20`. A judge's is `judge bulk …`."""
 
 WAITING: Final = (
     "CASE WHEN t.waiting IS NULL AND t.state = 'running' THEN "

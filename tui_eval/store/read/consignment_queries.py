@@ -106,8 +106,12 @@ class BulkProgress:
     @property
     def words(self) -> str:
         """How far it is, in a few words."""
-        many = f", {self.consignments} consignments" if self.consignments > 1 else ""
-        return f"{self.brief}{many}{self._ends}"
+        return self._with_deadline("at the latest")
+
+    @property
+    def shorter(self) -> str:
+        """The same in fewer cells."""
+        return self._with_deadline("by")
 
     @property
     def brief(self) -> str:
@@ -117,14 +121,13 @@ class BulkProgress:
             return f"{whose}bulk, being put together"
         return f"{whose}bulk {self.done:,} of {self.requests:,}"
 
-    @property
-    def _ends(self) -> str:
-        ends = ""
-        if self.ends_by is not None:
-            when, today = time.localtime(self.ends_by), time.localtime()
-            day = "" if (when.tm_year, when.tm_yday) == (today.tm_year, today.tm_yday) else "%m-%d "
-            ends = time.strftime(f", ends {day}%H:%M", when)
-        return ends
+    def _with_deadline(self, until: str) -> str:
+        several = f", {self.consignments} consignments" if self.consignments > 1 else ""
+        if self.ends_by is None:
+            return f"{self.brief}{several}"
+        when, today = time.localtime(self.ends_by), time.localtime()
+        day = "" if (when.tm_year, when.tm_yday) == (today.tm_year, today.tm_yday) else "%m-%d "
+        return f"{self.brief}{several}, {until} {time.strftime(f'{day}%H:%M', when)}"
 
 
 def bulk_progress(db: sqlite3.Connection, run: int) -> tuple[BulkProgress, ...]:
@@ -144,10 +147,11 @@ def progress_words(found: Sequence[BulkProgress]) -> str | None:
 
 
 def progress_forms(found: Sequence[BulkProgress]) -> Sequence[str]:
-    """Say how far what is asked in bulk is, in full and in brief; empty: nothing is."""
+    """Say how far what is asked in bulk is, in ever fewer words; empty: nothing is."""
     if not found:
         return ()
-    return "; ".join(one.words for one in found), "; ".join(one.brief for one in found)
+    forms = ([one.words for one in found], [one.shorter for one in found])
+    return *map("; ".join, forms), "; ".join(one.brief for one in found)
 
 
 @dataclass(frozen=True, slots=True)

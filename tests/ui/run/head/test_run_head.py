@@ -312,7 +312,8 @@ def test_what_waits_for_a_provider_holds_no_slot(store: Path) -> None:
     [
         (60, "bulk 0 of 700; judge bulk 0 of 200"),
         (80, "bulk 0 of 700; judge bulk 0 of 200"),
-        (120, "bulk 0 of 700, 2 consignments, ends "),
+        (100, "bulk 0 of 700, 2 consignments, by "),
+        (120, "bulk 0 of 700, 2 consignments, at the latest "),
     ],
 )
 def test_where_all_is_at_a_provider_the_line_begins_with_that(
