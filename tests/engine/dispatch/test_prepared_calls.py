@@ -236,8 +236,7 @@ async def test_what_is_prepared_goes_back_when_the_run_pauses_and_on_with_it(
     async with full(harness) as (server, run, _):
         await harness.asked(run, Verb.PAUSE)
         await until(lambda: harness.counts(run).running == SLOTS)
-        back = harness.sql("SELECT call_s FROM attempts WHERE state = 'cancelled'")
-        assert back == [(None,)] * 2, "they never left"
+        assert harness.counts(run).attempts == SLOTS, "the others never left"
         assert harness.counts(run).queued == 30 - SLOTS
         await harness.asked(run, Verb.CONTINUE)
         await until(lambda: started(harness) == SLOTS + 2)

@@ -703,3 +703,29 @@ def test_a_trial_that_waits_in_its_state_keeps_since_when_it_is_in_it(trial: Lif
     since = trial.row.since
     trial.change(lambda tx, t: trial_moves.close(tx, t, trial_moves.awaits("the judge")))
     assert trial.row.since == since
+
+
+def test_an_attempt_that_did_not_leave_is_as_if_it_had_not_been_written(trial: Life) -> None:
+    attempt = trial.start()
+    assert attempt is not None
+    do(trial.db, lambda tx: attempt_writes.take_back_start(tx, attempt))
+    assert trial.attempts == []
+    assert trial.counts.attempts == 0
+    again = trial.start()
+    assert again is not None
+    assert [one.number for one in trial.attempts] == [1]
+    trial.answer(again)
+    do(trial.db, lambda tx: attempt_writes.take_back_start(tx, again))
+    assert [one.state for one in trial.attempts] == ["answered"]
+
+
+def test_an_attempt_that_did_not_leave_keeps_its_number_where_there_is_a_later_one(
+    trial: Life,
+) -> None:
+    first = trial.start()
+    assert first is not None
+    trial.change(trial_verbs.cancel)
+    trial.change(trial_verbs.retry)
+    trial.start()
+    do(trial.db, lambda tx: attempt_writes.take_back_start(tx, first))
+    assert [(one.number, one.state) for one in trial.attempts] == [(1, "cancelled"), (2, "sent")]

@@ -153,7 +153,7 @@ class Journey:
         """Put a trial back into the queue whose attempt was written down and is not to leave."""
 
         def write(tx: Tx) -> bool:
-            attempt_writes.drop_attempt(tx, attempt, "cancelled", None)
+            attempt_writes.take_back_start(tx, attempt)
             return flight.stands(tx) and trial_moves.give_back(tx, flight.work.trial)
 
         return Step(write, requeued=True)

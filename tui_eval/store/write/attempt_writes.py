@@ -115,6 +115,26 @@ def drop_attempt(
     end_progress(tx, attempt)
 
 
+def take_back_start(tx: Tx, attempt: int) -> None:
+    """Forget an attempt that was written down and did not leave: nobody was asked.
+
+    It stays, as cancelled, where its trial has a later one by now.
+    """
+    taken_back = tx.db.execute(
+        "DELETE FROM attempts WHERE id = ? AND state = 'sent' "
+        "AND number = (SELECT attempts FROM trials WHERE id = trial) RETURNING trial",
+        (attempt,),
+    ).fetchone()
+    if taken_back is None:
+        drop_attempt(tx, attempt, "cancelled", None)
+        return
+    end_progress(tx, attempt)
+    tx.db.execute(
+        "UPDATE trials SET attempts = attempts - 1, change = ? WHERE id = ?",
+        (tx.change, taken_back[0]),
+    )
+
+
 def answer(
     tx: Tx,
     attempt: int,
