@@ -23,6 +23,7 @@ from tui_eval.ui.run.detail.pages.scores_page import scores_page
 from tui_eval.ui.run.detail.pages.time_axis import time_axis
 from tui_eval.ui.run.detail.shortening import PageRoom
 from tui_eval.ui.run.detail.trial_context import TrialContext
+from tui_eval.ui.run.detail.trial_status import status_words
 from tui_eval.ui.text.laid_out_text import lay_out_text
 from tui_eval.ui.text.prose import LABELS, Para, lay_out
 from tui_eval.ui.theme.glyphs import ASCII, UNICODE
@@ -379,3 +380,9 @@ def test_what_is_only_reported_leaves_the_room_to_what_decides(store: Path) -> N
     assert shown["Output"] == text
     assert shown["Scores"].startswith("✗ exact")
     assert "characters; x shows all" in shown["Scores"]
+
+
+def test_what_a_sweep_asked_was_answered_and_passed_nothing(store: Path) -> None:
+    trial = whole(store, plain_run(store, 1), 0).trial
+    assert status_words(trial, ASCII) == ("v pass", "pass")
+    assert status_words(trial, ASCII, scored=False) == ("v answered", "plain")

@@ -94,7 +94,7 @@ def tab_pieces(
 
 
 def trial_pieces(
-    trial: TrialRow, place: ListPosition, room: int, glyphs: Glyphs
+    trial: TrialRow, place: ListPosition, room: int, glyphs: Glyphs, *, scored: bool
 ) -> tuple[list[Piece], list[Piece]]:
     """Return the line that says in zoom which trial it is, how it stands, and where in the list.
 
@@ -103,8 +103,9 @@ def trial_pieces(
         place: Where it stands in the list.
         room: Cells there are.
         glyphs: The shapes.
+        scored: Whether its run scores anything.
     """
-    words, tone = status_words(trial, glyphs)
+    words, tone = status_words(trial, glyphs, scored=scored)
     right = [Piece(f" {glyphs.mark} ", "accent")] if place.this_one else []
     if place.marked:
         right.append(Piece(f" {number(place.marked)} marked ", "dim"))

@@ -287,7 +287,9 @@ class TrialDetail(Vertical):
             self._trial.show([])
         else:
             trial, place = self._found.trial, self._place
-            self._trial.show(*trial_pieces(trial, place, self.size.width, self._glyphs))
+            snapshot, room = self._run.snapshot, self.size.width
+            scored = snapshot is None or not snapshot.run.is_sweep
+            self._trial.show(*trial_pieces(trial, place, room, self._glyphs, scored=scored))
 
     def _show_page(self, *, keep_place: bool) -> None:
         # steps are a line each, however many there are

@@ -199,6 +199,7 @@ class TrialList(Vertical):
             snapshot.epochs,
             title=snapshot.column_title,
             compared=snapshot.earlier is not None,
+            scored=not snapshot.run.is_sweep,
         )
         trials.set_total(snapshot.total.total)
         if trials.compare_with(snapshot.earlier, self._in_view):

@@ -120,6 +120,8 @@ class TrialTable(Rows):
         self._progress: Mapping[int, AttemptProgress] = {}
         self._hidden = frozenset((Order.EPOCH,))
         """Columns that would be the same in every row."""
+        self._scored = True
+        """Whether the run scores anything."""
         self._longest_column = 0
         """Cells of the longest name of a column of the run."""
         self._sorted = (Order.PLACE, False)
@@ -134,7 +136,15 @@ class TrialTable(Rows):
         super().__init__([], glyphs=glyphs, empty="no trials yet", id="trial-table")
         self._lay_columns()
 
-    def suit(self, columns: Sequence[str], epochs: int, *, title: str, compared: bool) -> None:
+    def suit(
+        self,
+        columns: Sequence[str],
+        epochs: int,
+        *,
+        title: str,
+        compared: bool,
+        scored: bool = True,
+    ) -> None:
         """Fit the columns to a run.
 
         Args:
@@ -142,7 +152,11 @@ class TrialTable(Rows):
             epochs: How often each case is asked; 0 while nobody knows.
             title: What their names say.
             compared: Whether it is compared with an earlier run.
+            scored: Whether it scores anything.
         """
+        if scored != self._scored:
+            self._scored = scored
+            self.redraw()
         # what would be the same in every row is left out
         shown = {Order.TARGET: len(columns) > 1, Order.EPOCH: epochs > 1}
         self._hidden = frozenset(order for order, several in shown.items() if not several)
@@ -329,7 +343,7 @@ class TrialTable(Rows):
         asked = self._asked.words(trial)
         if asked is not None:
             return Cell(asked, "accent")
-        words, tone = status_words(trial, self._glyphs)
+        words, tone = status_words(trial, self._glyphs, scored=self._scored)
         was = earlier_words(self._trials.earlier(trial), self._glyphs)
         # in place of the verdict's name: its shape says it, and so the column is no wider
         return Cell(f"{words.partition(' ')[0]} {was}" if was else words, tone)
