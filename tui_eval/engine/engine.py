@@ -17,15 +17,18 @@ from tui_eval.engine.dispatch.workers import Workers
 from tui_eval.engine.early_writer import EarlyWriter
 from tui_eval.engine.executors.executor import Executor
 from tui_eval.engine.executors.kinds import executor_of
+from tui_eval.engine.executors.remote_attempts import RemoteAttempts
 from tui_eval.engine.file_sweep import sweeping
 from tui_eval.engine.launch.orphans import take_up
 from tui_eval.engine.launch.stage_run import changed_meanwhile, stage_run
 from tui_eval.engine.launch.staging import StagingStoppedError
+from tui_eval.engine.limits.started_call import LimitChange
 from tui_eval.engine.preflight.start_refusal import needs_workers, start_refusal
 from tui_eval.engine.run_store import RunStore
 from tui_eval.engine.session import Session
 from tui_eval.engine.settings import Settings
 from tui_eval.engine.sweep.sweep_phases import Phases, phases
+from tui_eval.model.runs import endpoint_event
 from tui_eval.model.states import RunState, StartRefusal
 from tui_eval.processes.supervisor import Processes
 from tui_eval.providers.errors import UnavailableError
@@ -40,6 +43,7 @@ from tui_eval.store.read.run_counts import board, spent
 from tui_eval.store.read.trials.conversation_queries import conversation_figures
 from tui_eval.store.rows import RunRow
 from tui_eval.store.tx import Tx
+from tui_eval.store.write import run_writes
 from tui_eval.store.writer import Writer
 from tui_eval.suites.data.data_files import DataChangedError
 from tui_eval.suites.frozen_suite import frozen_suite
@@ -149,9 +153,13 @@ class Engine:
         """
         if not await needs_workers(reading, row):
             return None
+        changes = executor.attempts.changes
+        changes.put_nowait(LimitChange(endpoint_event.EXECUTOR, 0, endpoint_event.PLACING))
         connecting = asyncio.ensure_future(executor.connect())
         try:
             while not connecting.done() and not self.leaving:
+                while not changes.empty():
+                    await early.write(self._limit(changes.get_nowait()))
                 await asyncio.wait((connecting,), timeout=lease.BEAT_S)
                 await early.write(lease.beat, self._run)
             if connecting.done():
@@ -256,6 +264,9 @@ class Engine:
                     group.create_task(self._watch_writer(writer)),
                     group.create_task(self._watch_room(store.room, handler)),
                 ]
+                if executor is not None:
+                    telling = self._tell_of_workers(writer, executor.attempts)
+                    background.append(group.create_task(telling))
                 workers.set_open(not handler.paused)
                 await self._until_over(workers, writer, coming, session)
                 for task in background:
@@ -323,6 +334,14 @@ class Engine:
                 await handler.answer_pending()
                 self.wake()
             await asyncio.sleep(_LOOK_S)
+
+    def _limit(self, change: LimitChange) -> Callable[[Tx], None]:
+        endpoint, concurrency, event = change.endpoint, change.concurrency, change.event
+        return lambda tx: run_writes.add_limit(tx, self._run, endpoint, concurrency, event)
+
+    async def _tell_of_workers(self, writer: Writer, workers: RemoteAttempts) -> None:
+        while True:
+            await writer.write(self._limit(await workers.changes.get()))
 
     async def _watch_writer(self, writer: Writer) -> None:
         told: str | None = None

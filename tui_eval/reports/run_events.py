@@ -34,6 +34,8 @@ class RunChange:
     """By endpoint, the last event of this engine that says whether it is left alone."""
     sweep: SweepReport | None
     """What a sweep has come to; None: the run is none."""
+    workers: Sequence[LimitRow]
+    """What became of those who make its attempts, all there is; empty where the engine does."""
     settled: Sequence[JsonObject]
     """The trials that settled; empty where nobody wants them."""
     bulk: tuple[BulkProgress, ...] = ()
@@ -76,6 +78,7 @@ def look(
         limits,
         pauses,
         sweep_report(db, run),
+        run_queries.worker_events(db, run_id),
         settled,
         bulk_progress(db, run_id),
     )

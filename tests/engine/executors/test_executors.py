@@ -4,6 +4,8 @@ import asyncio
 import json
 import math
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -18,6 +20,7 @@ from tests.servers.fake_model import Call, FakeModel, Reply, refuse
 from tests.waiting import until
 from tui_eval.engine.engine import Engine
 from tui_eval.engine.executors import attempt_worker, remote_target, workspace_parcel
+from tui_eval.engine.executors.attempt_worker import AttemptWorker
 from tui_eval.engine.executors.handful import (
     AttemptReturn,
     CallAsked,
@@ -33,14 +36,17 @@ from tui_eval.engine.preflight.permission import permitted, refusal
 from tui_eval.engine.preflight.readiness import missing
 from tui_eval.model.outputs.attempt_record import AttemptRecord, KeptFile
 from tui_eval.model.outputs.output import Output, Usage
+from tui_eval.model.runs.endpoint_event import EndpointEventKind
 from tui_eval.model.runs.executor_choice import ExecutorChoice
 from tui_eval.model.score import Grade
 from tui_eval.model.states import RunState, TrialState, Verdict
+from tui_eval.providers.errors import UnavailableError
 from tui_eval.store.files import FileStore
 from tui_eval.store.requests import Verb
 from tui_eval.store.text import unpack
 from tui_eval.suites.loading.suite_file import load
 from tui_eval.suites.spec import Suite
+from tui_eval.targets.base import Target
 from tui_eval.targets.conversation.call_log import CallParty, DialogueCall
 
 
@@ -318,7 +324,9 @@ async def test_programs_are_as_many_as_the_workers_that_have_joined_by_now_have_
     assert harness.counts(run).running == 4
     (tmp_path / "go").touch()
     await asyncio.wait_for(task, 20)
-    limits = harness.sql("SELECT concurrency, kind FROM limits ORDER BY rowid")
+    limits = harness.sql(
+        "SELECT concurrency, kind FROM limits WHERE endpoint <> 'workers' ORDER BY rowid"
+    )
     assert limits == [(2, "start"), (4, "workers")]
 
 
@@ -661,3 +669,36 @@ async def test_an_attempt_whose_files_cannot_be_read_at_its_worker_fails(
     (trial,) = harness.trials(run)
     assert (trial.state, trial.error_kind) == (TrialState.ERROR, "bug")
     assert "an error in tui-eval, on node of w" in (trial.error_message or "")
+
+
+async def test_a_node_that_lacks_a_key_is_left_out_and_people_are_told_of_workers(
+    harness: Harness, made: list[NearbyExecutor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = AttemptWorker._as_ordered
+
+    @asynccontextmanager
+    async def opened(worker: AttemptWorker, target: Target, identity: str) -> AsyncIterator[None]:
+        if worker._where == "node of w0":
+            raise UnavailableError("THE_KEY is not set")
+        async with whole(worker, target, identity):
+            yield
+
+    monkeypatch.setattr(AttemptWorker, "_as_ordered", opened)
+    async with FakeModel() as server:
+        run = await harness.run(suite(server.base_url, 20), NEARBY)
+        assert len(server.calls) == 20
+    assert harness.counts(run).passed == 20
+    found = harness.sql(
+        "SELECT concurrency, kind, what FROM limits WHERE run = ? AND endpoint = 'workers' "
+        "ORDER BY id",
+        run,
+    )
+    assert [(there, EndpointEventKind(kind)) for there, kind, _ in found] == [
+        (0, EndpointEventKind.PLACING),
+        (1, EndpointEventKind.PLACED),
+        (2, EndpointEventKind.PLACED),
+        (2, EndpointEventKind.WITHOUT),
+    ]
+    said = str(unpack(found[-1][2]))
+    assert "node of w0 makes no attempts" in said
+    assert "THE_KEY is not set" in said

@@ -70,6 +70,10 @@ class Reporter:
         self._rates: Sequence[float | None] = ()
         self._rates_again_at = 0.0
         """Not looked at before, on the monotonic clock: what takes long is looked at seldom."""
+        self._workers_told: int | None = None
+        """Events of workers that were told; None: none was looked at."""
+        self._placed = False
+        """Whether the last one that was told says that one is ready."""
         self._levels_told: int | None = 0
         """Levels of a sweep that were told; None: those of earlier engines are no news."""
 
@@ -112,6 +116,7 @@ class Reporter:
             bulk = progress_forms(seen.bulk)
             self._progress.update(seen.counts, seen.columns, self._rates, wall_s, now, bulk)
         self._tell_of_rests(seen)
+        self._tell_of_workers(seen)
         self._tell_all(self._events.of(seen))
 
     def _tell_of_levels(self, of: SweepReport) -> None:
@@ -131,6 +136,16 @@ class Reporter:
             if limit.event.kind is not EndpointEventKind.START:
                 self.say(f"{_named(endpoint)} {visible_line(limit.event.words)}")
             self._left_alone ^= {endpoint}
+
+    def _tell_of_workers(self, seen: RunChange) -> None:
+        """Say what becomes of those who make attempts; of several that begin, the first alone."""
+        began = seen.run.active_since
+        for one in seen.workers[self._workers_told :]:
+            placed = one.event.kind is EndpointEventKind.PLACED
+            if began is not None and one.at >= began and not (placed and self._placed):
+                self.say(f"workers: {visible_line(one.event.words, 500)}")
+                self._placed = placed
+        self._workers_told = len(seen.workers)
 
     def _tell_all(self, events: Iterable[JsonObject]) -> None:
         """Tell of events: those that a person waits for in words, and each where all are wanted."""

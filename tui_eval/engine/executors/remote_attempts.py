@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -30,7 +30,11 @@ from tui_eval.engine.executors.handful import (
 )
 from tui_eval.engine.executors.outbox import Outbox
 from tui_eval.engine.executors.returned_files import damage
+from tui_eval.engine.limits.started_call import LimitChange
+from tui_eval.format import many
 from tui_eval.model.outputs.output import Failure, Output
+from tui_eval.model.runs import endpoint_event
+from tui_eval.model.runs.endpoint_event import EndpointEvent, EndpointEventKind
 from tui_eval.model.visible import visible_line
 from tui_eval.store.files import FileStore, Hold
 from tui_eval.targets.attempt.attempt_context import AttemptContext
@@ -93,6 +97,8 @@ class _Worker:
     cpus: float
     outbox: Outbox[Order]
     attempts: set[int] = field(default_factory=set)
+    without: dict[str, Failure] = field(default_factory=dict)
+    """The targets that cannot be opened there, as a key is missing, and why."""
 
     @property
     def load(self) -> float:
@@ -143,8 +149,10 @@ class RemoteAttempts:
         self._changed = asyncio.Event()
         self._failed: str | None = None
         self._shared: dict[str, asyncio.Task[None]] = {}
-        self._unplaced: set[str] = set()
-        """Why there is no worker on nodes, as was said."""
+        self._without: set[str] = set()
+        """What nodes cannot make, and why, as was said."""
+        self.changes: asyncio.Queue[LimitChange] = asyncio.Queue()
+        """What a person is to be told of workers, as it happens."""
         self._numbers = count(-1, -1)
         """Of checks."""
         self.begun = False
@@ -184,13 +192,21 @@ class RemoteAttempts:
         Whoever is cancelled here waits until the worker has ended what runs for it, or has had the
         time to.
         """
-        await self.ready()
-        if self._failed is not None:
-            return Failure(EXECUTOR, self._failed, fatal=True, unsent=True, lost=True)
-        returned = await self._returned(order, context)
-        if not isinstance(returned, AttemptReturn):
-            assert isinstance(returned, Failure), "an attempt is no check"
-            return returned
+        while True:
+            await self.ready()
+            if self._failed is not None:
+                return Failure(EXECUTOR, self._failed, fatal=True, unsent=True, lost=True)
+            able = [one for one in self._workers.values() if order.target not in one.without]
+            if not able:
+                return next(iter(self._workers.values())).without[order.target]
+            worker = _freest(able)
+            returned = await self._returned(order, context, worker)
+            if not isinstance(returned, AttemptReturn):
+                assert isinstance(returned, Failure), "an attempt is no check"
+                return returned
+            if (lacking := _lacking(returned.reply)) is None:
+                break
+            self._leave_out(worker, order.target, lacking)
         context.partial, context.messages = returned.partial, returned.messages
         if returned.reply is None:
             if context.calls.held is None:  # nobody has recalled it, so its worker is ending
@@ -214,7 +230,7 @@ class RemoteAttempts:
         To be called where there is a worker (`ready`), without a pause in between.
         """
         order.attempt = next(self._numbers)
-        returned = await self._returned(order, None)
+        returned = await self._returned(order, None, _freest(self._workers.values()))
         if isinstance(returned, AttemptReturn):  # the worker is ending
             return Failure(LOST, _ENDED, lost=True)
         if isinstance(returned, Failure) and not returned.lost:
@@ -222,9 +238,8 @@ class RemoteAttempts:
         return returned
 
     async def _returned(
-        self, order: AttemptOrder | CheckOrder, context: AttemptContext | None
+        self, order: AttemptOrder | CheckOrder, context: AttemptContext | None, worker: _Worker
     ) -> AttemptReturn | CheckReturn | Failure:
-        worker = min(self._workers.values(), key=lambda one: one.load)
         made = _Made(worker, context)
         self._made[order.attempt] = made
         worker.attempts.add(order.attempt)
@@ -284,14 +299,29 @@ class RemoteAttempts:
         self.begun = True
         send = partial(self._transport.give, worker)
         self._workers[worker] = _Worker(worker, node, cpus, Outbox(send, self._pause))
+        self._say(EndpointEventKind.PLACED, node)
         self._changed.set()
 
     def unplaced(self, node: str, why: str) -> None:
-        """No worker could begin on a node; the log has each reason once."""
-        told = f"no worker on {visible_line(node, 100)}: {visible_line(why, 300)}"
-        if told not in self._unplaced:
-            self._unplaced.add(told)
-            log.warning("%s", told)
+        """No worker could begin on a node; each reason is said once."""
+        self._say_without(f"none on {visible_line(node, 100)}: {visible_line(why, 300)}")
+
+    def _leave_out(self, worker: _Worker, target: str, why: Failure) -> None:
+        """Have a worker make no more attempts of a target that its node lacks something for."""
+        worker.without[target] = why
+        told = visible_line(f"of target {target!r} {worker.node} makes no attempts", 200)
+        self._say_without(f"{told}: {visible_line(why.message, 300)}")
+
+    def _say_without(self, told: str) -> None:
+        if told not in self._without:
+            self._without.add(told)
+            log.warning("workers: %s", told)
+            self._say(EndpointEventKind.WITHOUT, told)
+
+    def _say(self, kind: EndpointEventKind, what: str) -> None:
+        event = EndpointEvent(kind, what=what)
+        there = len(self._workers)
+        self.changes.put_nowait(LimitChange(endpoint_event.EXECUTOR, there, event))
 
     def came(self, worker: str, handful: bytes) -> None:
         """A worker has sent messages; one that sends anything else is taken as lost."""
@@ -342,6 +372,8 @@ class RemoteAttempts:
         log.warning("worker %s on %s is lost (%s): %d attempts were there",
                     worker, gone.node, why, len(gone.attempts))  # fmt: skip
         gone.outbox.drop()
+        self._say(EndpointEventKind.WORKER_LOST,
+                  f"{gone.node} ({why}), with {many(len(gone.attempts), 'attempt')}")  # fmt: skip
         said = f"its worker on {gone.node} was lost: {why}"
         self._give_up(gone, Failure(LOST, said, retryable=True, lost=True))
         self._changed.set()
@@ -363,6 +395,17 @@ class RemoteAttempts:
 
     def _pause(self) -> float:
         return min(LONGEST_PAUSE_S, PAUSE_S * len(self._workers))
+
+
+def _freest(workers: Collection[_Worker]) -> _Worker:
+    return min(workers, key=lambda one: one.load)
+
+
+def _lacking(reply: Output | Failure | None) -> Failure | None:
+    """Return a reply that says that the worker's node lacks what the target needs."""
+    if isinstance(reply, Failure) and reply.fatal and reply.kind == "unavailable":
+        return reply
+    return None
 
 
 async def _ended(made: _Made) -> AttemptReturn | CheckReturn | Failure:

@@ -50,6 +50,14 @@ class EndpointEventKind(StrEnum):
     """A program runs alone that there is no room for, as `what` says."""
     WORKERS = "workers"
     """Workers have joined or were lost: as many as those that are there have processors."""
+    PLACING = "placing"
+    """No worker has begun: of `EXECUTOR`, as those that follow."""
+    PLACED = "placed"
+    """A worker has begun, `what` says where."""
+    WORKER_LOST = "worker-lost"
+    """A worker was lost, `what` says where and how."""
+    WITHOUT = "without"
+    """A node makes no attempts, or none of a target: `what` says which, and why."""
     SWEEP_LEVEL = "sweep-level"
     """A sweep goes on to its next level."""
     NOTE = "note"
@@ -82,9 +90,16 @@ _WORDS = {
     EndpointEventKind.BUSY_PROCESSORS: "held back by the processors: {what}",
     EndpointEventKind.ALONE: "a trial runs alone, as there is no room for it: {what}",
     EndpointEventKind.WORKERS: "processors of the workers: {what}",
+    EndpointEventKind.PLACING: "being placed on nodes; attempts begin with the first one",
+    EndpointEventKind.PLACED: "ready on {what}",
+    EndpointEventKind.WORKER_LOST: "lost: {what}",
+    EndpointEventKind.WITHOUT: "{what}",
     EndpointEventKind.SWEEP_LEVEL: "the next level of the sweep",
     EndpointEventKind.NOTE: "{what}",
 }
+EXECUTOR = "workers"
+"""In place of an endpoint: those who make a run's attempts elsewhere. Its limit is how many there
+are."""
 _LEFT_ALONE = frozenset({EndpointEventKind.REFUSES_ALL, EndpointEventKind.NOTHING_REMAINS})
 HOLDS_BACK = (
     EndpointEventKind.LOW_MEMORY,
@@ -126,6 +141,7 @@ class EndpointEvent:
 
 START = EndpointEvent(EndpointEventKind.START)
 BY_HAND = EndpointEvent(EndpointEventKind.BY_HAND)
+PLACING = EndpointEvent(EndpointEventKind.PLACING)
 
 
 def note(what: str) -> EndpointEvent:

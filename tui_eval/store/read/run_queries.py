@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tui_eval.model.answer_source import AnswerSource
-from tui_eval.model.runs.endpoint_event import EndpointEvent, EndpointEventKind
+from tui_eval.model.runs.endpoint_event import EXECUTOR, EndpointEvent, EndpointEventKind
 from tui_eval.model.states import RunState, TrialState, Verdict
 from tui_eval.store.errors import UnknownRunError
 from tui_eval.store.lease import Lease
@@ -154,6 +154,15 @@ def limits(db: sqlite3.Connection, run_id: int) -> dict[str, LimitRow]:
     """Return the limit now in force for each endpoint of a run."""
     rows = db.execute(f"SELECT {LIMIT} FROM limits WHERE run = ? ORDER BY id", (run_id,))
     return {row[0]: limit_of(row) for row in rows}
+
+
+def worker_events(db: sqlite3.Connection, run_id: int) -> list[LimitRow]:
+    """Return what became of a run's workers, oldest first."""
+    rows = db.execute(
+        f"SELECT {LIMIT} FROM limits WHERE run = ? AND endpoint = ? ORDER BY id",
+        (run_id, EXECUTOR),
+    )
+    return [limit_of(row) for row in rows]
 
 
 LIMIT = "endpoint, concurrency, kind, seconds, before_s, what, at"

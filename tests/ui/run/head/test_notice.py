@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -213,6 +214,21 @@ async def test_a_log_is_named_where_there_is_one(store: Path) -> None:
         async with shown_on(app, (120, 30)) as pilot:
             await until_shown(pilot, "Its engine died.")
             assert ("Its log:" in text(app)) is there
+
+
+def test_workers_are_told_of_until_all_are_ready(store: Path) -> None:
+    made = plain_run(store, 2)
+
+    def write(ready: int, event: EndpointEvent) -> str:
+        with writing(store) as db:
+            change = partial(run_writes.add_limit, run=made.run, endpoint=endpoint_event.EXECUTOR)
+            do(db, lambda tx: change(tx, concurrency=ready, event=event))
+        return said(with_run(first_snapshot(store, made.run), live=True), 0.0)
+
+    assert "Workers: being placed on nodes" in write(0, endpoint_event.PLACING)
+    assert "Workers" not in write(1, EndpointEvent(K.PLACED, what="box"))
+    lost = write(0, EndpointEvent(K.WORKER_LOST, what="box (its node has ended)"))
+    assert "Workers: lost: box (its node has ended); 0 ready" in lost
 
 
 def test_a_trial_that_runs_alone_is_told_until_something_else_is(store: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tui_eval.format import clock, cost, dollars, many, number
 from tui_eval.model.home import from_home
-from tui_eval.model.runs.endpoint_event import EndpointEventKind
+from tui_eval.model.runs.endpoint_event import EXECUTOR, EndpointEventKind
 from tui_eval.model.states import RunState
 from tui_eval.model.visible import visible_line
 from tui_eval.store.requests import Verb
@@ -103,6 +103,10 @@ def _of_a_live_one(run: Snapshot, now: float) -> Iterator[Para]:
     for endpoint, limit in run.limits.items():
         if limit.event.kind is EndpointEventKind.ALONE:
             yield Para(f"{_named(endpoint, run)}: {limit.event.words}", "ungraded")
+    workers = run.limits.get(EXECUTOR)
+    if workers is not None and workers.event.kind is not EndpointEventKind.PLACED:
+        said = _in_short(workers.event.words)
+        yield Para(f"Workers: {said}; {workers.concurrency:,} ready", "ungraded")
     if row.state is RunState.PAUSED:
         yield Para(
             f"Paused: what is in flight ends; {key('run.pause', 'p')} resumes"
