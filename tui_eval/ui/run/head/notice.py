@@ -17,8 +17,9 @@ from tui_eval.ui.text.prose import Para
 
 STARTING_S = 15.0
 """Seconds an engine may take to begin before something is said."""
-_LONGEST_REASON = 120
-"""Characters of a reason: what to do stands behind it, and has to be seen."""
+_LONGEST_REASON = 400
+"""Characters of a reason, enough for ours with two paths: what to do stands behind it, and has to
+be seen."""
 _SILENT_S = 15.0
 """Seconds without a heartbeat after which a living engine counts as stuck."""
 AT_CAP = frozenset({"max_cost_usd", "max_tokens", "max_errors"})
