@@ -53,7 +53,8 @@ def test_debug_tells_batches_limits_and_requests_and_no_texts(
     written = the_log(place)
     assert "DEBUG batcher: 2 questions of polite leave: it is full" in written
     assert "DEBUG batcher: 1 questions of polite leave: it waits no longer" in written
-    assert re.search(r"DEBUG call_records: judge call 1 to judge: round first, .*\[\d, \d\]", written)
+    call = r"DEBUG call_records: judge call 1 to judge: round first, .*\[\d, \d\]"
+    assert re.search(call, written)
     assert "DEBUG judge_pool: judge call 1: 2 of 2 answered whole; 0 batches ask again" in written
     assert "INFO request_handler: request 1 rescore by process" in written
     assert "Is it polite?" not in written
